@@ -1,0 +1,3 @@
+//! partita shows exactly what an Apache Airflow task will execute for a partition, before anything runs.
+
+pub mod python;

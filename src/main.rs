@@ -1,0 +1,3 @@
+//! The `partita` command.
+
+fn main() {}
