@@ -1,3 +1,4 @@
 //! partita shows exactly what an Apache Airflow task will execute for a partition, before anything runs.
 
+pub mod cli;
 pub mod python;

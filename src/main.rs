@@ -1,3 +1,7 @@
 //! The `partita` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(partita::cli::main(std::env::args_os()))
+}

@@ -1,0 +1,66 @@
+//! The command line: one file per subcommand. Each parses, calls the library, prints and says its exit code; no rule of
+//! the domain lives here.
+//!
+//! To add a subcommand: a file with a `clap::Args` struct and `pub fn run(args: &Args, io: &mut Io) -> Outcome`, a variant
+//! of [`Command`], and a line in [`dispatch`].
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+use clap::{Parser, Subcommand};
+
+mod completions;
+mod outcome;
+
+pub use outcome::{Exit, Failure, Io, Outcome};
+
+/// Shows exactly what an Apache Airflow task will execute for a partition, before anything runs.
+#[derive(Debug, Parser)]
+#[command(name = "partita", version, about, max_term_width = 100, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Print shell completions
+    Completions(completions::Args),
+}
+
+fn dispatch(command: &Command, io: &mut Io<'_>) -> Outcome {
+    match command {
+        Command::Completions(args) => completions::run(args, io),
+    }
+}
+
+/// Runs the command of these arguments (the first is the program's name) on the process's own streams and returns its exit
+/// code: 0 all well, 1 findings, differences or a template that failed, 2 wrong usage, 3 nothing could be done.
+pub fn main(args: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A closed pipe is the reader's decision, not an error.
+            let _ = error.print();
+            return if error.use_stderr() { 2 } else { 0 };
+        }
+    };
+    let mut out = io::BufWriter::with_capacity(1 << 16, anstream::stdout().lock());
+    let mut err = anstream::stderr().lock();
+    let code = {
+        let mut io = Io { out: &mut out, err: &mut err };
+        run(&cli, &mut io)
+    };
+    match out.flush() {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => 3,
+        _ => code,
+    }
+}
+
+/// Runs a parsed command line on any pair of streams.
+pub fn run(cli: &Cli, io: &mut Io<'_>) -> u8 {
+    match dispatch(&cli.command, io) {
+        Ok(exit) => exit.code(),
+        Err(failure) => failure.report(io),
+    }
+}
