@@ -13,6 +13,7 @@ mod error;
 mod interp;
 mod object;
 mod view;
+mod zone;
 
 pub use args::{Args, Kwarg};
 pub use error::{PyErr, PyResult};
@@ -20,3 +21,4 @@ pub use interp::{Interp, Limits, Plain};
 pub use minijinja::Value;
 pub use object::{BinOp, CmpOp, HashKey, Py, PyIter, PyIterator, PyObject, UnaryOp, object};
 pub use view::{View, downcast, text, view};
+pub use zone::Zone;
