@@ -167,7 +167,8 @@ impl Parser<'_> {
         if !rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
             return String::new();
         }
-        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))).unwrap_or(rest.len());
+        let end =
+            rest.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))).unwrap_or(rest.len());
         let name = rest.get(..end).unwrap_or("").to_owned();
         self.at += end;
         name
@@ -338,7 +339,9 @@ mod tests {
 
     #[test]
     fn errors_have_a_place() {
-        for (text, range) in [("a &", 3..3), ("a b", 2..3), ("a & nope", 4..8), ("(a", 2..2), ("a & \"b", 4..6), ("", 0..0)] {
+        for (text, range) in
+            [("a &", 3..3), ("a b", 2..3), ("a & nope", 4..8), ("(a", 2..2), ("a & \"b", 4..6), ("", 0..0)]
+        {
             let error = parse_expression(text, false, &lookup).err().map(|error| error.range);
             assert_eq!(error, Some(range), "{text}");
         }

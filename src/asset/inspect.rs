@@ -17,7 +17,8 @@ pub fn operate(op: &str, input: &Json) -> PyResult<Json> {
         "asset" => construct(input),
         "alias" => {
             let name = input.get("name").unwrap_or(&Json::Null);
-            AssetAlias::construct(name, input.get("group")).map(|alias| encode_asset_like(&AssetCondition::Alias(alias)))
+            AssetAlias::construct(name, input.get("group"))
+                .map(|alias| encode_asset_like(&AssetCondition::Alias(alias)))
         }
         "ref" => AssetRef::construct(input.get("name"), input.get("uri"))
             .map(|reference| encode_asset_like(&AssetCondition::Ref(reference))),
@@ -114,8 +115,7 @@ impl Known {
     fn read(registry: &Json) -> Option<Self> {
         let mut assets = Vec::new();
         for asset in registry.get("assets")?.as_array()? {
-            let key =
-                AssetKey { name: asset.get("name")?.as_str()?.into(), uri: asset.get("uri")?.as_str()?.into() };
+            let key = AssetKey { name: asset.get("name")?.as_str()?.into(), uri: asset.get("uri")?.as_str()?.into() };
             assets.push((key, asset.get("active").and_then(Json::as_bool).unwrap_or(true)));
         }
         let mut aliases = HashMap::new();

@@ -270,10 +270,11 @@ fn access_control(given: &Map<String, Json>) -> PyResult<Map<String, Json>> {
 /// The error of attrs' `instance_of` validator: `str()` of a tuple of message, attribute, type and value.
 fn not_bool(value: &Json) -> PyErr {
     let repr = pytext::repr(value);
-    let message = format!("'allow_global' must be <class 'bool'> (got {repr} that is a <class '{}'>).", pytext::type_name(value));
+    let message =
+        format!("'allow_global' must be <class 'bool'> (got {repr} that is a <class '{}'>).", pytext::type_name(value));
     let attribute = "Attribute(name='allow_global', default=True, validator=_AndValidator(_validators=(<instance_of validator \
                      for type <class 'bool'>>,)), repr=True, eq=True, eq_key=None, order=True, order_key=None, hash=None, \
                      init=True, metadata=mappingproxy({}), type='bool', converter=None, kw_only=False, inherited=False, \
                      on_setattr=None, alias='allow_global')";
-    PyErr::type_error(format!("({}, {attribute}, <class 'bool'>, {repr})", crate::python::repr_str(&message)))
+    PyErr::type_error(format!("({}, {attribute}, <class 'bool'>, {repr})", pytext::repr_str(&message)))
 }

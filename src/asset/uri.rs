@@ -4,16 +4,16 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::python::{PyErr, PyResult, repr_str};
+use super::pytext::repr_str;
+use crate::python::{PyErr, PyResult};
 
 /// Schemes after which an empty authority is kept when a URI is put together (`urllib.parse.uses_netloc`).
 const USES_NETLOC: [&str; 25] = [
-    "ftp", "http", "gopher", "nntp", "telnet", "imap", "wais", "file", "mms", "https", "shttp", "snews", "prospero", "rtsp",
-    "rtsps", "rtspu", "rsync", "svn", "svn+ssh", "sftp", "nfs", "git", "git+ssh", "ws", "wss",
+    "ftp", "http", "gopher", "nntp", "telnet", "imap", "wais", "file", "mms", "https", "shttp", "snews", "prospero",
+    "rtsp", "rtsps", "rtspu", "rsync", "svn", "svn+ssh", "sftp", "nfs", "git", "git+ssh", "ws", "wss",
 ];
 
-const PASSWORD_WARNING: &str =
-    "An Asset URI should not contain a password. User info has been automatically dropped.";
+const PASSWORD_WARNING: &str = "An Asset URI should not contain a password. User info has been automatically dropped.";
 
 /// A URI as Airflow stores it.
 #[derive(Debug, Clone, PartialEq, Eq)]
