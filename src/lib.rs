@@ -3,5 +3,6 @@
 pub mod asset;
 pub mod cli;
 pub mod jinja;
+pub mod pipeline;
 pub mod python;
 pub mod timetable;

@@ -1,0 +1,346 @@
+//! YAML and JSON files as trees with places. All YAML of partita is read here.
+//!
+//! YAML 1.2 core schema with strict booleans: `yes`, `on`, dates and numbers with leading zeros or underscores are
+//! strings. Duplicate keys are errors; anchors and merge keys work; the budget stops bombs.
+
+use std::fmt;
+use std::sync::Arc;
+
+use camino::Utf8Path;
+use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::Number;
+use serde_saphyr::Spanned;
+
+use super::source::{Place, Problem, Source};
+
+/// Largest file read, in bytes.
+const MAX_FILE: u64 = 16 << 20;
+
+/// A value of a file and where it stands.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The value.
+    pub kind: Kind,
+    /// Where it is written; for an alias, where the alias is.
+    pub place: Place,
+}
+
+/// The kinds of values.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// `null`, `~` or nothing.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number, as it is written in the file where JSON can write it so.
+    Number(Number),
+    /// A string; `plain` when it was written without quotes.
+    Str {
+        /// The text.
+        text: String,
+        /// Written without quotes and not as a block.
+        plain: bool,
+    },
+    /// A sequence.
+    Seq(Vec<Node>),
+    /// A mapping in the order written.
+    Map(Vec<(Node, Node)>),
+}
+
+impl Node {
+    /// What it is, for messages: "a string", "a mapping", ...
+    pub fn describe(&self) -> &'static str {
+        match &self.kind {
+            Kind::Null => "nothing",
+            Kind::Bool(_) => "a boolean",
+            Kind::Number(_) => "a number",
+            Kind::Str { .. } => "a string",
+            Kind::Seq(_) => "a list",
+            Kind::Map(_) => "a mapping",
+        }
+    }
+
+    /// The text of a string.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Str { text, .. } => Some(text),
+            _ => None,
+        }
+    }
+
+    /// True for `null`.
+    pub fn is_null(&self) -> bool {
+        matches!(self.kind, Kind::Null)
+    }
+
+    /// The value under a key of a mapping.
+    pub fn get(&self, key: &str) -> Option<&Node> {
+        match &self.kind {
+            Kind::Map(entries) => entries.iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value),
+            _ => None,
+        }
+    }
+
+    /// The value as JSON. Keys that are no strings become the text JSON writes for them.
+    pub fn to_json(&self) -> serde_json::Value {
+        use serde_json::Value;
+        match &self.kind {
+            Kind::Null => Value::Null,
+            Kind::Bool(value) => Value::Bool(*value),
+            Kind::Number(value) => Value::Number(value.clone()),
+            Kind::Str { text, .. } => Value::String(text.clone()),
+            Kind::Seq(items) => items.iter().map(Node::to_json).collect(),
+            Kind::Map(entries) => {
+                Value::Object(entries.iter().map(|(key, value)| (key.key_text(), value.to_json())).collect())
+            }
+        }
+    }
+
+    fn key_text(&self) -> String {
+        match &self.kind {
+            Kind::Str { text, .. } => text.clone(),
+            _ => self.to_json().to_string(),
+        }
+    }
+}
+
+/// Reads a file. Text that is not UTF-8, too large or unreadable is a problem without a place.
+pub fn read(path: &Utf8Path) -> Result<Arc<Source>, Problem> {
+    let fail = |error: std::io::Error| Problem::nowhere(format!("cannot read {path}: {error}"));
+    let size = std::fs::metadata(path).map_err(fail)?.len();
+    if size > MAX_FILE {
+        return Err(Problem::nowhere(format!("{path} has {size} bytes; files of more than {MAX_FILE} are not read")));
+    }
+    let text = std::fs::read_to_string(path).map_err(fail)?;
+    Ok(source(path, text))
+}
+
+/// A source of text that is already in memory.
+pub fn source(path: &Utf8Path, text: String) -> Arc<Source> {
+    let text = match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    };
+    Arc::new(Source { path: path.to_owned(), text })
+}
+
+/// Parses a source into one tree.
+pub fn parse(source: &Arc<Source>) -> Result<Node, Problem> {
+    let mut budget = serde_saphyr::Budget::default();
+    budget.max_events = 400_000;
+    budget.max_aliases = 2_000;
+    budget.max_anchors = 2_000;
+    budget.max_depth = 64;
+    budget.max_documents = 1;
+    budget.simple_key_max_lookahead = 1_024;
+    let options = serde_saphyr::options! {
+        budget: Some(budget),
+        strict_booleans: true,
+        leading_zero_numbers_as_strings: true,
+        underscored_numbers_as_strings: true,
+        duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::Error,
+    };
+    let tree: Spanned<Raw> =
+        serde_saphyr::from_str_with_options(&source.text, options).map_err(|error| syntax(source, &error))?;
+    Ok(build(source, tree))
+}
+
+fn syntax(source: &Arc<Source>, error: &serde_saphyr::Error) -> Problem {
+    let message = error.without_snippet().render();
+    // The first line carries the fact; the place is drawn by the report.
+    let message = message.lines().next().unwrap_or("not readable as YAML");
+    let message = message.strip_prefix("error: ").unwrap_or(message);
+    let message =
+        message.split_once(": ").filter(|(head, _)| head.starts_with("line ")).map_or(message, |(_, rest)| rest);
+    let message = match message.find(" at line ") {
+        Some(at) => &message[..at],
+        None => message,
+    };
+    match error.location() {
+        Some(location) => {
+            let start = offset_of(source, location);
+            Problem::error(message, Place { source: source.clone(), range: start..next_char(&source.text, start) })
+        }
+        None => Problem::nowhere(format!("{}: {message}", source.path)),
+    }
+}
+
+fn offset_of(source: &Source, location: serde_saphyr::Location) -> usize {
+    if let Some(offset) = location.span().byte_offset() {
+        return usize::try_from(offset).unwrap_or(usize::MAX).min(source.text.len());
+    }
+    let line = usize::try_from(location.line()).unwrap_or(1).saturating_sub(1);
+    let start: usize = source.text.split_inclusive('\n').take(line).map(str::len).sum();
+    start.min(source.text.len())
+}
+
+fn next_char(text: &str, start: usize) -> usize {
+    text.get(start..).and_then(|rest| rest.chars().next()).map_or(start, |first| start + first.len_utf8())
+}
+
+enum Raw {
+    Null,
+    Bool(bool),
+    Number(Number),
+    Str(String),
+    Seq(Vec<Spanned<Raw>>),
+    Map(Vec<(Spanned<Raw>, Spanned<Raw>)>),
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(RawVisitor)
+    }
+}
+
+struct RawVisitor;
+
+impl<'de> Visitor<'de> for RawVisitor {
+    type Value = Raw;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Raw, E> {
+        Ok(Raw::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Raw, E> {
+        Ok(Raw::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Raw, E> {
+        Ok(Raw::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Raw, E> {
+        Ok(Raw::Number(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Raw, E> {
+        Ok(Raw::Number(value.into()))
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Raw, E> {
+        Number::from_f64(value)
+            .map(Raw::Number)
+            .ok_or_else(|| E::custom("a number that is not finite cannot be used here"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Raw, E> {
+        Ok(Raw::Str(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Raw, E> {
+        Ok(Raw::Str(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Raw, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = access.next_element()? {
+            items.push(item);
+        }
+        Ok(Raw::Seq(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Raw, A::Error> {
+        let mut entries = Vec::new();
+        while let Some(entry) = access.next_entry()? {
+            entries.push(entry);
+        }
+        Ok(Raw::Map(entries))
+    }
+}
+
+fn build(source: &Arc<Source>, raw: Spanned<Raw>) -> Node {
+    let start = offset_of(source, raw.referenced);
+    let aliased = raw.referenced != raw.defined;
+    let range = start..end_of(source, raw.referenced, start);
+    let written = source.text.get(range.clone()).unwrap_or_default();
+    let kind = match raw.value {
+        Raw::Null => Kind::Null,
+        Raw::Bool(value) => Kind::Bool(value),
+        // What the file says is kept: all digits of a large integer, `1.50` as it stands.
+        Raw::Number(value) => Kind::Number(if aliased { value } else { written.trim().parse().unwrap_or(value) }),
+        Raw::Str(text) => Kind::Str { plain: !aliased && is_plain(&source.text, start), text },
+        Raw::Seq(items) => Kind::Seq(items.into_iter().map(|item| build(source, item)).collect()),
+        Raw::Map(entries) => {
+            Kind::Map(entries.into_iter().map(|(key, value)| (build(source, key), build(source, value))).collect())
+        }
+    };
+    let range = match &kind {
+        // A collection's own span is its first character: show its first entry.
+        Kind::Map(entries) => {
+            entries.first().map_or(range.clone(), |(key, _)| range.start..key.place.range.end.max(range.start))
+        }
+        Kind::Seq(items) => {
+            items.first().map_or(range.clone(), |item| range.start..item.place.range.end.max(range.start))
+        }
+        _ => range,
+    };
+    Node { kind, place: Place { source: source.clone(), range } }
+}
+
+/// Whether the scalar that starts here is written without quotes. A block scalar's place is its text, so its header is looked
+/// for on the line above.
+fn is_plain(text: &str, start: usize) -> bool {
+    let (before, written) = text.split_at_checked(start).unwrap_or((text, ""));
+    if written.starts_with(['"', '\'', '|', '>']) {
+        return false;
+    }
+    let Some((above, indent)) = before.rsplit_once('\n') else { return true };
+    let header = above.trim_end().trim_end_matches(|c: char| c.is_ascii_digit() || c == '-' || c == '+');
+    !(indent.trim().is_empty() && header.ends_with(['|', '>']))
+}
+
+fn end_of(source: &Source, location: serde_saphyr::Location, start: usize) -> usize {
+    let length = location.span().byte_len().and_then(|length| usize::try_from(length).ok()).unwrap_or(0);
+    let end = start.saturating_add(length).min(source.text.len());
+    if end > start && source.text.is_char_boundary(end) { end } else { next_char(&source.text, start) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(text: &str) -> Node {
+        parse(&source(Utf8Path::new("x.yaml"), text.to_owned())).unwrap()
+    }
+
+    #[test]
+    fn places_and_quotes() {
+        let node = tree(
+            "é: [a, \"b\", 12345678901234567890123, 1.50]\nkey:\n  'q': null\n  p: 2026-03-10\n  block: |\n    text\n",
+        );
+        let Kind::Map(entries) = &node.kind else { panic!() };
+        let Kind::Seq(items) = &entries[0].1.kind else { panic!() };
+        assert_eq!(
+            items.iter().map(|item| item.place.text()).collect::<Vec<_>>(),
+            ["a", "\"b\"", "12345678901234567890123", "1.50"]
+        );
+        assert!(matches!(&items[1].kind, Kind::Str { plain: false, .. }));
+        assert_eq!(items[2].to_json().to_string(), "12345678901234567890123");
+        assert_eq!(items[3].to_json().to_string(), "1.50");
+        let Kind::Map(inner) = &entries[1].1.kind else { panic!() };
+        assert!(inner[0].1.is_null());
+        assert!(matches!(&inner[1].1.kind, Kind::Str { plain: true, text } if text == "2026-03-10"));
+        assert!(
+            matches!(&inner[2].1.kind, Kind::Str { plain: false, .. }),
+            "{:?} {:?}",
+            inner[2].1.place.text(),
+            inner[2].1.place
+        );
+        let node = tree("key: |-\n  2026\n");
+        let Kind::Map(entries) = &node.kind else { panic!() };
+        assert!(matches!(&entries[0].1.kind, Kind::Str { plain: false, .. }), "{:?}", entries[0].1.place.text());
+        assert_eq!(inner[0].0.place.line_column(), (3, 3));
+    }
+
+    #[test]
+    fn duplicate_keys_are_errors_at_the_second() {
+        let source = source(Utf8Path::new("x.yaml"), "a: 1\nb: 2\na: 3\n".to_owned());
+        let problem = parse(&source).unwrap_err();
+        assert_eq!(problem.place.unwrap().line_column(), (3, 1), "{}", problem.message);
+    }
+}
