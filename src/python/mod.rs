@@ -9,6 +9,7 @@
 //! macro) comes through [`Interp`].
 
 mod args;
+mod dates;
 mod error;
 mod interp;
 mod object;
@@ -16,6 +17,7 @@ mod view;
 mod zone;
 
 pub use args::{Args, Kwarg};
+pub use dates::{Fields, Parsed, strftime, strptime, time_strftime};
 pub use error::{PyErr, PyResult};
 pub use interp::{Interp, Limits, Plain};
 pub use minijinja::Value;
