@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::python::{self, Args, Interp, PyErr, PyResult, Value, View, view};
 
-use super::undefined::{Undefined, UndefinedKind, as_undefined};
-use super::{filters, tests};
+use super::undefined::{Undefined, as_undefined};
+use super::{Environment, UndefinedKind, UserFunction, filters, tests};
 
 /// What a filter or test may need besides its arguments: the environment, and the part of Jinja2's evaluation context
 /// that a template can change while it runs.
@@ -31,10 +31,10 @@ pub type FilterFn = fn(cx: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn I
 /// A filter or test by kind of implementation.
 #[derive(Clone)]
 pub enum Filter {
-    /// One of Jinja2's or of an outer folder, in Rust.
+    /// One of Jinja2's.
     Builtin(FilterFn),
-    /// A callable value, called with the subject as its first argument (`user_defined_filters`).
-    Callable(Value),
+    /// One given from outside.
+    User(UserFunction),
 }
 
 impl Filter {
@@ -42,12 +42,7 @@ impl Filter {
     pub fn apply(&self, cx: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
         match self {
             Filter::Builtin(function) => function(cx, subject, args, it),
-            Filter::Callable(callee) => {
-                let mut pos = Vec::with_capacity(args.pos.len() + 1);
-                pos.push(subject.clone());
-                pos.extend_from_slice(args.pos);
-                it.call(callee, &Args { pos: &pos, kw: args.kw })
-            }
+            Filter::User(function) => function(subject, args, it),
         }
     }
 }
@@ -80,6 +75,19 @@ impl Env {
             filters: filters::builtin().iter().map(|&(name, f)| (name.into(), Filter::Builtin(f))).collect(),
             tests: tests::builtin().iter().map(|&(name, f)| (name.into(), Filter::Builtin(f))).collect(),
         }
+    }
+
+    /// The run-time part of an environment as given.
+    pub fn of(environment: &Environment) -> Self {
+        let mut env = Env::new(environment.undefined, !environment.native);
+        env.newline_sequence.clone_from(&environment.syntax.newline_sequence);
+        for (name, filter) in &environment.filters {
+            env.add_filter(name.as_str(), Filter::User(filter.clone()));
+        }
+        for (name, test) in &environment.tests {
+            env.add_test(name.as_str(), Filter::User(test.clone()));
+        }
+        env
     }
 
     /// Adds or replaces a filter.

@@ -2,24 +2,11 @@
 
 use std::borrow::Cow;
 
+use super::UndefinedKind;
 use crate::python::{
     self, Args, BinOp, CmpOp, HashKey, Interp, Plain, PyErr, PyIter, PyIterator, PyObject, PyResult, UnaryOp, Value, View,
     object, view,
 };
-
-/// Which of Jinja2's undefined classes an environment uses (`template_undefined` of a Dag).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum UndefinedKind {
-    /// `StrictUndefined`, Airflow's default: any use but `is defined` and `default` raises.
-    #[default]
-    Strict,
-    /// `Undefined`: prints as nothing, is false, is empty; also what an inline `if` without `else` gives.
-    Lenient,
-    /// `ChainableUndefined`: lenient, and its attributes and items are undefined too.
-    Chainable,
-    /// `DebugUndefined`: lenient, and prints what is missing.
-    Debug,
-}
 
 impl UndefinedKind {
     /// The kind of a class name as a Dag file gives it.
@@ -33,7 +20,8 @@ impl UndefinedKind {
         }
     }
 
-    fn class_name(self) -> &'static str {
+    /// `__name__` of the class.
+    pub fn class_name(self) -> &'static str {
         match self {
             Self::Strict => "StrictUndefined",
             Self::Lenient => "Undefined",
