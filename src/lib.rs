@@ -3,6 +3,7 @@
 pub mod asset;
 pub mod cli;
 pub mod jinja;
+pub mod partition;
 pub mod pipeline;
 pub mod python;
 pub mod timetable;

@@ -59,8 +59,7 @@ use Need::{Optional, Required};
 const CAP: (&str, Need) = ("max_downstream_keys", Optional);
 const TEMPORAL: &[(&str, Need)] =
     &[("timezone", Optional), ("input_format", Optional), ("output_format", Optional), CAP];
-const ROLLUP: &[(&str, Need)] =
-    &[("upstream_mapper", Required), ("window", Required), ("wait_policy", Optional), CAP];
+const ROLLUP: &[(&str, Need)] = &[("upstream_mapper", Required), ("window", Required), ("wait_policy", Optional), CAP];
 const FAN_OUT: &[(&str, Need)] =
     &[("upstream_mapper", Required), ("window", Required), ("downstream_mapper", Optional), CAP];
 
@@ -70,9 +69,12 @@ fn signature(class: &str) -> Option<Signature> {
         "IdentityMapper" => plain("IdentityMapper", &[], &[CAP]),
         "AllowedKeyMapper" => plain("AllowedKeyMapper", &["allowed_keys"], &[CAP]),
         "FixedKeyMapper" => plain("FixedKeyMapper", &["downstream_key"], &[CAP]),
-        "ProductMapper" => {
-            Signature { class: "ProductMapper", positional: &[], variadic: true, keyword_only: &[("delimiter", Optional), CAP] }
-        }
+        "ProductMapper" => Signature {
+            class: "ProductMapper",
+            positional: &[],
+            variadic: true,
+            keyword_only: &[("delimiter", Optional), CAP],
+        },
         "ChainMapper" => Signature { class: "ChainMapper", positional: &[], variadic: true, keyword_only: &[CAP] },
         "RollupMapper" => plain("RollupMapper", &[], ROLLUP),
         "FanOutMapper" => plain("FanOutMapper", &[], FAN_OUT),
@@ -102,7 +104,9 @@ impl<'a> Bound<'a> {
         match self.get(name) {
             None => Ok(None),
             Some(Arg::Json(value)) => Ok(Some(value)),
-            Some(Arg::Object(_)) => Err(PyErr::type_error(format!("{name} must not be a mapper, a window or a policy"))),
+            Some(Arg::Object(_)) => {
+                Err(PyErr::type_error(format!("{name} must not be a mapper, a window or a policy")))
+            }
         }
     }
 
@@ -212,10 +216,14 @@ impl Signature {
         for (name, arg) in keyword {
             let only = self.keyword_only.iter().map(|(only, _)| *only);
             let Some(known) = self.positional.iter().copied().chain(only).find(|known| known == name) else {
-                return Err(PyErr::type_error(format!("{class}.__init__() got an unexpected keyword argument '{name}'")));
+                return Err(PyErr::type_error(format!(
+                    "{class}.__init__() got an unexpected keyword argument '{name}'"
+                )));
             };
             if named.iter().any(|(bound, _)| *bound == known) {
-                return Err(PyErr::type_error(format!("{class}.__init__() got multiple values for argument '{known}'")));
+                return Err(PyErr::type_error(format!(
+                    "{class}.__init__() got multiple values for argument '{known}'"
+                )));
             }
             named.push((known, arg));
         }

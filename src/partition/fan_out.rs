@@ -5,7 +5,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json};
 
 use super::serialized::encoded;
-use super::{Decoded, Downstream, KeyCap, KeyStep, Mapper, Moment, PartitionMapper, Period, Span, TemporalMapper, Window};
+use super::{
+    Decoded, Downstream, KeyCap, KeyStep, Mapper, Moment, PartitionMapper, Period, Span, TemporalMapper, Window,
+};
 use crate::python::{PyErr, PyResult};
 
 /// Spreads one upstream key over the members of a window.

@@ -5,7 +5,8 @@ use serde_json::{Map, Value as Json};
 use super::serialized::encoded;
 use super::{Downstream, KeyCap, PartitionMapper};
 use crate::asset::pytext::repr;
-use crate::python::{PyErr, PyResult, repr_str};
+use crate::asset::pytext::repr_str;
+use crate::python::{PyErr, PyResult};
 
 /// Maps every key to one.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use regex::Regex;
 
-use crate::python::{PyErr, PyResult, repr_str};
+use crate::asset::pytext::repr_str;
+use crate::python::{PyErr, PyResult};
 
 /// The directives that are read back; all others stand for themselves.
 const DIRECTIVES: [(char, &str); 9] = [
@@ -112,7 +113,7 @@ fn python_digit(c: char) -> Option<i64> {
     if let Some(digit) = c.to_digit(10) {
         return Some(digit.into());
     }
-    crate::python::decimal_digit(c).map(i64::from)
+    None
 }
 
 fn is_identifier(name: &str) -> bool {

@@ -151,9 +151,7 @@ pub trait PartitionMapper: fmt::Debug + Send + Sync {
     fn encode_upstream(&self, decoded: &Decoded) -> PyResult<String> {
         match decoded {
             Decoded::Key(key) => Ok(key.clone()),
-            Decoded::Date(_) => {
-                Err(PyErr::unsupported(format!("{}.encode_upstream of a datetime", self.class_name())))
-            }
+            Decoded::Date(_) => Err(PyErr::unsupported(format!("{}.encode_upstream of a datetime", self.class_name()))),
         }
     }
 

@@ -30,6 +30,11 @@ impl Moment {
         Moment { naive, offset: None, fold: false }
     }
 
+    /// An instant in UTC.
+    pub fn utc(instant: DateTime<Utc>) -> Self {
+        Moment { naive: instant.naive_utc(), offset: Some(Offset::Zone(Zone::UTC)), fold: false }
+    }
+
     /// `datetime(year, month, day)`, with Python's errors.
     pub fn date(year: i64, month: u32, day: u32) -> PyResult<Self> {
         if !(1..=9999).contains(&year) {

@@ -8,8 +8,9 @@ use super::{
     AllowedKeyMapper, ChainMapper, Direction, FanOutMapper, FixedKeyMapper, IdentityMapper, KeyCap, Mapper, Period,
     ProductMapper, RollupMapper, Span, TemporalMapper, WaitPolicy, Window,
 };
+use crate::asset::pytext::repr_str;
 use crate::asset::pytext::{item, repr, type_name};
-use crate::python::{PyErr, PyResult, Zone, repr_str};
+use crate::python::{PyErr, PyResult, Zone};
 
 /// Deepest nesting of mappers read.
 const DEPTH_LIMIT: usize = 50;
@@ -39,14 +40,11 @@ pub fn decode_partition_mapper(value: &Json) -> PyResult<Mapper> {
 /// `__type` and `__var` of a serialized object. The fields are looked up only after the class was found.
 fn type_path(value: &Json) -> PyResult<&str> {
     let path = match value {
-        Json::Object(map) => {
-            map.get("__type").ok_or_else(|| PyErr::new("KeyError", "<Encoding.TYPE: '__type'>"))?
-        }
+        Json::Object(map) => map.get("__type").ok_or_else(|| PyErr::new("KeyError", "<Encoding.TYPE: '__type'>"))?,
         other => item(other, "__type")?,
     };
-    path.as_str().ok_or_else(|| {
-        PyErr::attribute_error(format!("'{}' object has no attribute 'startswith'", type_name(path)))
-    })
+    path.as_str()
+        .ok_or_else(|| PyErr::attribute_error(format!("'{}' object has no attribute 'startswith'", type_name(path))))
 }
 
 fn fields(value: &Json) -> PyResult<&Json> {
@@ -213,9 +211,11 @@ pub(super) fn at_least_two(class: &str, given: usize) -> PyResult<()> {
 }
 
 fn decode_temporal(class: &str, data: &Json) -> PyResult<TemporalMapper> {
-    let zone = match get(data, "timezone")? {
-        None => Zone::UTC,
-        Some(zone) => read_zone(zone)?,
+    let timezone = get(data, "timezone")?;
+    let impossible = timezone.and_then(Json::as_i64).filter(|seconds| seconds.unsigned_abs() >= 86_400);
+    let zone = match timezone {
+        Some(zone) if impossible.is_none() => read_zone(zone)?,
+        _ => Zone::UTC,
     };
     let input_format = text(data, "input_format")?;
     let output_format = match item(data, "output_format")? {
@@ -224,7 +224,13 @@ fn decode_temporal(class: &str, data: &Json) -> PyResult<TemporalMapper> {
     };
     let cap = get(data, "max_downstream_keys")?;
     match Period::named(class) {
-        Some(period) => TemporalMapper::new(period, zone, input_format, output_format, KeyCap::check(cap)?),
+        Some(period) => {
+            let mapper = TemporalMapper::new(period, zone, input_format, output_format, KeyCap::check(cap)?)?;
+            Ok(match impossible {
+                Some(seconds) => mapper.with_impossible_offset(seconds),
+                None => mapper,
+            })
+        }
         None => Err(abstract_class(class, "normalize")),
     }
 }

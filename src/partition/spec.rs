@@ -132,9 +132,11 @@ impl Reader<'_> {
         if kind != Kind::Mapper {
             return Err(plain(pointer, "the serialized form is read for whole mappers only"));
         }
-        decode_partition_mapper(spec)
-            .map(Object::Mapper)
-            .map_err(|error| SpecError { pointer: pointer.to_owned(), error, candidates: &[] })
+        decode_partition_mapper(spec).map(Object::Mapper).map_err(|error| SpecError {
+            pointer: pointer.to_owned(),
+            error,
+            candidates: &[],
+        })
     }
 
     fn build(
@@ -174,8 +176,11 @@ impl Reader<'_> {
             }
             other => positional = self.positional(class, std::slice::from_ref(other), pointer, depth)?,
         }
-        construct(class, &positional, &keyword)
-            .map_err(|error| SpecError { pointer: pointer.to_owned(), error, candidates: &[] })
+        construct(class, &positional, &keyword).map_err(|error| SpecError {
+            pointer: pointer.to_owned(),
+            error,
+            candidates: &[],
+        })
     }
 
     fn positional(&self, class: &str, items: &[Json], pointer: &str, depth: usize) -> Result<Vec<Arg>, SpecError> {

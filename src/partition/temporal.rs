@@ -1,12 +1,14 @@
 //! The mappers that read dates: `StartOfHourMapper` to `StartOfYearMapper`.
 
-use chrono::{Datelike, Duration, NaiveDateTime, NaiveTime, Timelike};
+use chrono::{Datelike, Duration, NaiveDateTime, NaiveTime, TimeZone, Timelike};
+use chrono_tz::OffsetComponents;
 use serde_json::{Map, Value as Json};
 
 use super::key_pattern::KeyPattern;
 use super::serialized::encoded;
 use super::{Decoded, DecodedType, Downstream, KeyCap, Moment, Offset, PartitionMapper};
-use crate::python::{self, Fields, PyErr, PyResult, Zone, repr_str};
+use crate::asset::pytext::repr_str;
+use crate::python::{self, Fields, PyErr, PyResult, Zone};
 
 /// The `input_format` of a temporal mapper without one.
 pub const DEFAULT_INPUT_FORMAT: &str = "%Y-%m-%dT%H:%M:%S";
@@ -95,6 +97,8 @@ pub struct TemporalMapper {
     zone: Zone,
     input_format: String,
     output_format: String,
+    /// An offset of a day or more: pendulum takes it, and Python fails where it is used.
+    impossible_offset: Option<i64>,
     /// How week and quarter keys are read back.
     pattern: Option<KeyPattern>,
     cap: Option<KeyCap>,
@@ -117,7 +121,21 @@ impl TemporalMapper {
             Period::Quarter => Some(KeyPattern::compile(&output_format, &[("quarter", "[1-4]")])?),
             _ => None,
         };
-        Ok(TemporalMapper { period, zone, input_format, output_format, pattern, cap })
+        Ok(TemporalMapper { period, zone, impossible_offset: None, input_format, output_format, pattern, cap })
+    }
+
+    /// The mapper with a fixed offset that no datetime can have.
+    #[must_use]
+    pub(super) fn with_impossible_offset(mut self, seconds: i64) -> Self {
+        self.impossible_offset = Some(seconds);
+        self
+    }
+
+    fn zone(&self) -> PyResult<Zone> {
+        match self.impossible_offset {
+            None => Ok(self.zone),
+            Some(seconds) => Err(PyErr::unsupported(format!("a time zone {seconds} seconds from UTC"))),
+        }
     }
 
     /// The mapper of a period with every argument left out.
@@ -172,11 +190,11 @@ fn parse(text: &str, format: &str) -> PyResult<Moment> {
 
 /// `text.format(quarter=quarter)`
 fn format_quarter(text: &str, quarter: i64) -> PyResult<String> {
-    let keyword = [("quarter".into(), python::Value::from(quarter))];
-    let args = python::Args { pos: &[], kw: &keyword };
-    let formatted =
-        python::call_method(&python::Value::from(text), "format", &args, &mut python::Plain::default())?;
-    Ok(python::text(&formatted).unwrap_or_default().to_owned())
+    let simple = text.replace("{quarter}", &quarter.to_string());
+    if simple.contains(['{', '}']) {
+        return Err(PyErr::unsupported(format!("the format {text:?}")));
+    }
+    Ok(simple)
 }
 
 /// What `strftime` reads of a datetime.
@@ -187,7 +205,7 @@ fn fields(moment: &Moment) -> Fields {
         None => {}
         Some(Offset::Zone(zone)) => {
             fields.tzname = Some(zone.abbreviation(moment.instant()));
-            fields.dst = Some(zone.is_dst(moment.instant()));
+            fields.dst = is_dst(*zone, moment);
         }
         Some(Offset::Fixed(_, Some(name))) => fields.tzname = Some(name.clone()),
         Some(Offset::Fixed(0, None)) => fields.tzname = Some("UTC".to_owned()),
@@ -198,6 +216,13 @@ fn fields(moment: &Moment) -> Fields {
         }
     }
     fields
+}
+
+/// `bool(tzinfo.dst(moment))`
+fn is_dst(zone: Zone, moment: &Moment) -> Option<bool> {
+    let Zone::Named(tz) = zone else { return Some(false) };
+    let offset = tz.offset_from_utc_datetime(&moment.instant().naive_utc());
+    Some(!offset.dst_offset().is_zero())
 }
 
 fn no_attribute(name: &str) -> PyErr {
@@ -220,14 +245,18 @@ impl PartitionMapper for TemporalMapper {
         if self.output_format != self.period.default_output_format() {
             parts.push(format!("output_format={}", repr_str(&self.output_format)));
         }
-        if parts.is_empty() { self.class_name().to_owned() } else { format!("{}({})", self.class_name(), parts.join(", ")) }
+        if parts.is_empty() {
+            self.class_name().to_owned()
+        } else {
+            format!("{}({})", self.class_name(), parts.join(", "))
+        }
     }
 
     fn to_downstream(&self, key: &str) -> PyResult<Downstream> {
         let parsed = parse(key, &self.input_format)?;
         let aware = match parsed.offset {
-            None => Moment::make_aware(parsed.naive, self.zone)?,
-            Some(_) => parsed.in_zone(self.zone)?,
+            None => Moment::make_aware(parsed.naive, self.zone()?)?,
+            Some(_) => parsed.in_zone(self.zone()?)?,
         };
         self.format_moment(&self.period.start(&aware)?).map(Downstream::One)
     }
@@ -240,15 +269,15 @@ impl PartitionMapper for TemporalMapper {
         let Decoded::Date(moment) = decoded else { return Err(no_attribute("tzinfo")) };
         let naive = match moment.offset {
             None => moment.naive,
-            Some(_) => moment.in_zone(self.zone)?.naive,
+            Some(_) => moment.in_zone(self.zone()?)?.naive,
         };
-        python::strftime(&self.input_format, &fields(&Moment::make_aware(naive, self.zone)?))
+        python::strftime(&self.input_format, &fields(&Moment::make_aware(naive, self.zone()?)?))
     }
 
     fn to_partition_date(&self, downstream_key: &str) -> PyResult<Option<Moment>> {
         let anchor = self.period.start(&self.decode(downstream_key)?)?;
         match anchor.offset {
-            None => Moment::make_aware(anchor.naive, self.zone).map(Some),
+            None => Moment::make_aware(anchor.naive, self.zone()?).map(Some),
             Some(_) => Ok(Some(anchor)),
         }
     }
@@ -271,6 +300,7 @@ impl PartitionMapper for TemporalMapper {
 
     fn encode(&self) -> Json {
         let zone = match self.zone {
+            _ if self.impossible_offset.is_some() => self.impossible_offset.into(),
             Zone::Fixed(0) => "UTC".into(),
             Zone::Fixed(seconds) => seconds.into(),
             Zone::Named(_) => self.zone.name().into(),

@@ -6,8 +6,9 @@ use chrono::{Datelike, Duration};
 use serde_json::{Value as Json, json};
 
 use super::{Decoded, DecodedType, Moment};
+use crate::asset::pytext::repr_str;
 use crate::asset::pytext::{repr, type_name};
-use crate::python::{PyErr, PyResult, repr_str};
+use crate::python::{PyErr, PyResult};
 
 /// `Window.Direction`: the period that starts at the key, or the one that ends with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -209,9 +210,7 @@ impl Window {
             (Window::Span(Span::Hour | Span::Day | Span::Week, _), Decoded::Key(_)) => {
                 Err(PyErr::type_error("can only concatenate str (not \"datetime.timedelta\") to str"))
             }
-            (Window::Span(..), Decoded::Key(_)) => {
-                Err(PyErr::attribute_error("'str' object has no attribute 'day'"))
-            }
+            (Window::Span(..), Decoded::Key(_)) => Err(PyErr::attribute_error("'str' object has no attribute 'day'")),
         }
     }
 
