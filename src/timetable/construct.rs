@@ -51,8 +51,7 @@ const fn signature(
     Signature { class, positional, keyword, variadic: false }
 }
 
-const TRIGGER: &[(&str, bool)] =
-    &[("interval", false), ("run_immediately", false), ("partitioned_at_runtime", false)];
+const TRIGGER: &[(&str, bool)] = &[("interval", false), ("run_immediately", false), ("partitioned_at_runtime", false)];
 
 /// The signatures of the classes in Airflow's SDK. `CronTriggerTimetable` also takes `partitioned_at_runtime`, which in
 /// Airflow is an attribute of a subclass.
@@ -118,7 +117,9 @@ impl Signature {
                 )));
             };
             if bound.get(name).is_some() {
-                return Err(PyErr::type_error(format!("{class}.__init__() got multiple values for argument '{given}'")));
+                return Err(PyErr::type_error(format!(
+                    "{class}.__init__() got multiple values for argument '{given}'"
+                )));
             }
             bound.values.push((name, value));
         }
@@ -334,9 +335,7 @@ pub fn from_schedule(schedule: Option<&str>, zone: Zone, data_intervals: bool) -
         None => Arc::new(NullTimetable),
         Some("@once") => Arc::new(OnceTimetable),
         Some("@continuous") => Arc::new(ContinuousTimetable),
-        Some(cron) if data_intervals => {
-            Arc::new(CronDataIntervalTimetable { schedule: CronSchedule::new(cron, zone) })
-        }
+        Some(cron) if data_intervals => Arc::new(CronDataIntervalTimetable { schedule: CronSchedule::new(cron, zone) }),
         Some(cron) => Arc::new(CronTriggerTimetable::new(cron, zone)),
     };
     timetable.validate()?;

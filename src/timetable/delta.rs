@@ -175,12 +175,11 @@ fn timedelta_str(micros: i64) -> String {
 
 fn timedelta_repr(micros: i64) -> String {
     let (days, rest) = (micros.div_euclid(DAY), micros.rem_euclid(DAY));
-    let parts: Vec<String> =
-        [("days", days), ("seconds", rest / 1_000_000), ("microseconds", rest % 1_000_000)]
-            .iter()
-            .filter(|(_, value)| *value != 0)
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
+    let parts: Vec<String> = [("days", days), ("seconds", rest / 1_000_000), ("microseconds", rest % 1_000_000)]
+        .iter()
+        .filter(|(_, value)| *value != 0)
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
     format!("datetime.timedelta({})", if parts.is_empty() { "0".to_owned() } else { parts.join(", ") })
 }
 

@@ -85,9 +85,10 @@ impl Timetable for EventsTimetable {
             Some(earliest) if earliest >= now => Some(earliest),
             _ => Some(now),
         };
-        let next = self.dates.iter().map(DateTime::to_utc).find(|date| {
-            earliest.is_none_or(|earliest| *date >= earliest) && last.is_none_or(|last| *date > last.end)
-        });
+        let next =
+            self.dates.iter().map(DateTime::to_utc).find(|date| {
+                earliest.is_none_or(|earliest| *date >= earliest) && last.is_none_or(|last| *date > last.end)
+            });
         Ok(next.filter(|next| restriction.latest.is_none_or(|latest| *next <= latest)).map(DagRunInfo::exact))
     }
 

@@ -75,12 +75,8 @@ pub fn operate(timetable: &Json, op: &str, input: &Json) -> PyResult<Json> {
             };
             Ok(timetable.resolve_partition_date(key)?.map_or(Json::Null, |date| moment_text(&date).into()))
         }
-        "localize_partition_datetime" => {
-            Ok(isoformat(timetable.localize_partition_datetime(date(input)?)?).into())
-        }
-        "infer_manual_data_interval" => {
-            Ok(interval_json(timetable.infer_manual_data_interval(date(input)?.to_utc())?))
-        }
+        "localize_partition_datetime" => Ok(isoformat(timetable.localize_partition_datetime(date(input)?)?).into()),
+        "infer_manual_data_interval" => Ok(interval_json(timetable.infer_manual_data_interval(date(input)?.to_utc())?)),
         "get_partition_mapper" => {
             let text = |name: &str| input.get(name).and_then(Json::as_str).unwrap_or_default();
             Ok(timetable.get_partition_mapper(text("name"), text("uri"))?.encode())

@@ -10,8 +10,8 @@ use super::trigger::{Choice, next_start};
 use super::{
     CronTriggerTimetable, DagRunInfo, DataInterval, RunIdParts, TimeRestriction, Timetable, isoformat, run_id,
 };
-use crate::partition::Moment;
 use crate::asset::pytext::repr_str;
+use crate::partition::Moment;
 use crate::python::{Fields, PyErr, PyResult, strftime, strptime};
 
 /// The key format used when none is given.
@@ -51,8 +51,7 @@ impl CronPartitionTimetable {
         let zone = self.trigger.schedule.zone();
         let (naive, _) = zone.local(partition_date);
         let offset = i64::from(zone.offset_at(partition_date)) * 1_000_000;
-        let fields =
-            Fields { naive, offset: Some(offset), tzname: Some(zone.abbreviation(partition_date)), dst: None };
+        let fields = Fields { naive, offset: Some(offset), tzname: Some(zone.abbreviation(partition_date)), dst: None };
         strftime(&self.key_format, &fields)
     }
 

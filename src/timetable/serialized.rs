@@ -5,7 +5,6 @@ use std::sync::Arc;
 use chrono::{DateTime, FixedOffset, NaiveDateTime};
 use serde_json::{Value as Json, json};
 
-use super::partition::DEFAULT_KEY_FORMAT;
 use super::{
     AssetOrTimeSchedule, AssetTriggeredTimetable, ContinuousTimetable, CronDataIntervalTimetable,
     CronPartitionTimetable, CronSchedule, CronTriggerTimetable, Delta, DeltaDataIntervalTimetable,
@@ -113,9 +112,30 @@ fn missing_module(module: &str) -> String {
 /// Names that modules of timetables import for themselves: importable, but not what anybody means.
 fn imported(name: &str) -> bool {
     let known = [
-        "CronMixin", "DeltaMixin", "Timetable", "DagRunInfo", "DataInterval", "TimeRestriction", "DateTime", "Any",
-        "annotations", "datetime", "functools", "math", "operator", "time", "timezone", "log", "structlog", "pendulum",
-        "itertools", "relativedelta", "IdentityMapper", "DEFAULT_PARTITION_MAPPER", "BaseAsset", "DagRunType",
+        "CronMixin",
+        "DeltaMixin",
+        "Timetable",
+        "DagRunInfo",
+        "DataInterval",
+        "TimeRestriction",
+        "DateTime",
+        "Any",
+        "annotations",
+        "datetime",
+        "functools",
+        "math",
+        "operator",
+        "time",
+        "timezone",
+        "log",
+        "structlog",
+        "pendulum",
+        "itertools",
+        "relativedelta",
+        "IdentityMapper",
+        "DEFAULT_PARTITION_MAPPER",
+        "BaseAsset",
+        "DagRunType",
     ];
     known.contains(&name) || name.starts_with('_') || name.starts_with("Serialized")
 }
@@ -125,9 +145,9 @@ fn decode(value: &Json, depth: usize) -> PyResult<Arc<dyn Timetable>> {
         return Err(PyErr::limit(format!("timetables nested deeper than {DEPTH}")));
     }
     let path = item(value, "__type")?;
-    let path = path.as_str().ok_or_else(|| {
-        PyErr::attribute_error(format!("'{}' object has no attribute 'startswith'", type_name(path)))
-    })?;
+    let path = path
+        .as_str()
+        .ok_or_else(|| PyErr::attribute_error(format!("'{}' object has no attribute 'startswith'", type_name(path))))?;
     let class = class_of(path)?;
     let fields = item(value, "__var")?;
     Ok(match class {
@@ -207,7 +227,7 @@ pub(super) fn cron_partition(
     CronPartitionTimetable {
         trigger: CronTriggerTimetable { run_immediately, ..CronTriggerTimetable::new(expression, zone) },
         run_offset,
-        key_format: if key_format.is_empty() { String::new() } else { key_format.to_owned() },
+        key_format: key_format.to_owned(),
     }
 }
 
@@ -242,9 +262,7 @@ pub(super) fn decode_zone(value: &Json) -> PyResult<Zone> {
         Json::String(name) => Zone::parse(name),
         Json::Bool(flag) => Zone::fixed(i64::from(*flag)),
         Json::Number(number) if number.as_i64().is_some() => Zone::fixed(number.as_i64().unwrap_or(0)),
-        other => {
-            Err(PyErr::attribute_error(format!("'{}' object has no attribute 'lower'", type_name(other))))
-        }
+        other => Err(PyErr::attribute_error(format!("'{}' object has no attribute 'lower'", type_name(other)))),
     }
 }
 
@@ -263,9 +281,4 @@ fn optional<'a>(fields: &'a Json, name: &str) -> Option<&'a Json> {
 
 fn text<'a>(value: &'a Json, what: &str) -> PyResult<&'a str> {
     value.as_str().ok_or_else(|| PyErr::unsupported(format!("{what} that is {}", repr(value))))
-}
-
-/// The key format that `CronPartitionTimetable` has when none is given.
-pub(super) fn default_key_format() -> &'static str {
-    DEFAULT_KEY_FORMAT
 }

@@ -109,9 +109,7 @@ fn expand_field(source: &Source<'_>, index: usize, cron: &mut Cron) -> PyResult<
                 return Err(source.refuse(&format!(", nearest weekday day value '{day}' out of range")));
             }
             if !waiting.is_empty() || !found.is_empty() {
-                return Err(
-                    source.refuse(". 'W' can only be used with a single day value, not in a list or range")
-                );
+                return Err(source.refuse(". 'W' can only be used with a single day value, not in a list or range"));
             }
             cron.nearest = u32::try_from(day).ok();
             found.push(Entry::Number(day));
@@ -195,12 +193,8 @@ fn check_weekdays(source: &Source<'_>, cron: &Cron) -> PyResult<()> {
     if cron.nth.is_empty() {
         return Ok(());
     }
-    let plain: Vec<String> = days
-        .values
-        .iter()
-        .filter(|day| !cron.nth.iter().any(|(known, _)| known == *day))
-        .map(u32::to_string)
-        .collect();
+    let plain: Vec<String> =
+        days.values.iter().filter(|day| !cron.nth.iter().any(|(known, _)| known == *day)).map(u32::to_string).collect();
     let entries = days.values.len() + usize::from(days.star);
     if plain.is_empty() || entries == 7 {
         return Ok(());
@@ -254,9 +248,9 @@ impl<'a> Range<'a> {
             None => (text, "1"),
         };
         // The low bound may hold a slash, as in `1/2-5`; the high bound may not.
-        let bounds = body.split_once('-').filter(|(low, high)| {
-            !low.is_empty() && !high.is_empty() && !high.contains(['-', '/'])
-        });
+        let bounds = body
+            .split_once('-')
+            .filter(|(low, high)| !low.is_empty() && !high.is_empty() && !high.contains(['-', '/']));
         if let Some((low, high)) = bounds {
             return Some((Range { low: low.into(), high: high.into(), step }, false));
         }
@@ -354,9 +348,8 @@ fn nth_weekday(source: &Source<'_>, entry: &str) -> PyResult<Option<(String, Nth
     }
     let Some((head, which)) = entry.rsplit_once('#').filter(|(_, which)| is_digits(which)) else { return Ok(None) };
     let word = !head.is_empty() && head.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    let span = |names: &[&str]| {
-        head.split_once('-').is_some_and(|(from, to)| names.contains(&from) && names.contains(&to))
-    };
+    let span =
+        |names: &[&str]| head.split_once('-').is_some_and(|(from, to)| names.contains(&from) && names.contains(&to));
     if !(word || span(&WEEKDAYS) || span(&MONTHS)) {
         return Ok(None);
     }

@@ -104,9 +104,8 @@ fn out_of_range() -> PyErr {
 }
 
 fn year_admitted(cron: &Cron, year: i32) -> bool {
-    cron.field(field::YEAR).is_none_or(|years| {
-        years.star || u32::try_from(year).is_ok_and(|year| years.values.contains(&year))
-    })
+    cron.field(field::YEAR)
+        .is_none_or(|years| years.star || u32::try_from(year).is_ok_and(|year| years.values.contains(&year)))
 }
 
 fn admitted(field: Option<&Field>, value: u32) -> bool {
@@ -133,9 +132,9 @@ fn day_mask(cron: &Cron, year: i32, month: u32, rule: Days) -> u32 {
         nth_mask(&cron.nth, length, weekday)
     } else {
         match cron.field(field::DAY_OF_WEEK) {
-            Some(field) if rule.of_week && !field.star => (1..=length)
-                .filter(|day| field.values.contains(&weekday(*day)))
-                .fold(0, |mask, day| mask | (1 << day)),
+            Some(field) if rule.of_week && !field.star => {
+                (1..=length).filter(|day| field.values.contains(&weekday(*day))).fold(0, |mask, day| mask | (1 << day))
+            }
             _ => all,
         }
     };
