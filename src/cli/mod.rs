@@ -10,6 +10,9 @@ use std::io::{self, Write};
 use clap::{Parser, Subcommand};
 
 mod completions;
+mod inspect;
+mod inspect_timetable;
+pub mod jsonl;
 mod outcome;
 
 pub use outcome::{Exit, Failure, Io, Outcome};
@@ -24,12 +27,15 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Try one mapper, timetable or asset
+    Inspect(inspect::Args),
     /// Print shell completions
     Completions(completions::Args),
 }
 
 fn dispatch(command: &Command, io: &mut Io<'_>) -> Outcome {
     match command {
+        Command::Inspect(args) => inspect::run(args, io),
         Command::Completions(args) => completions::run(args, io),
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value as Json};
 
-use super::partition::DEFAULT_KEY_FORMAT;
+use super::partition::{DEFAULT_KEY_FORMAT, RunOffset};
 use super::serialized::{cron_partition, decode_zone, event_date};
 use super::{
     AssetOrTimeSchedule, AssetTriggeredTimetable, ContinuousTimetable, CronDataIntervalTimetable, CronSchedule,
@@ -259,14 +259,8 @@ pub fn construct(class: &str, positional: &[Json], keyword: &Map<String, Json>) 
 fn build(bound: &Bound<'_>) -> PyResult<Arc<dyn Timetable>> {
     Ok(match bound.class {
         "CronPartitionTimetable" => {
-            let run_offset = match bound.get("run_offset") {
-                None | Some(Json::Null) => 0,
-                Some(Json::Bool(flag)) => i64::from(*flag),
-                Some(Json::Number(number)) if pytext::is_integer(number) => {
-                    number.as_i64().ok_or_else(|| PyErr::unsupported(format!("a run_offset of {number}")))?
-                }
-                Some(_) => return Err(PyErr::value_error("Run offset other than integer not supported yet.")),
-            };
+            let run_offset = RunOffset::read(bound.get("run_offset"))?
+                .ok_or_else(|| PyErr::value_error("Run offset other than integer not supported yet."))?;
             let key_format = bound.text("key_format")?.unwrap_or(DEFAULT_KEY_FORMAT);
             let run_immediately = bound.run_immediately()?;
             Arc::new(cron_partition(bound.cron()?, bound.zone()?, run_immediately, run_offset, key_format))

@@ -1,41 +1,13 @@
 //! One operation on one timetable: what `partita inspect timetable` answers.
 
 use chrono::{DateTime, FixedOffset, NaiveDateTime, Utc};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use super::rules::isoformat_with_offset;
 use super::{DagRunInfo, DataInterval, TimeRestriction, Timetable, decode_timetable, encode_timetable, isoformat};
 use crate::asset::pytext::repr_str;
 use crate::partition::Moment;
 use crate::python::{PyErr, PyResult};
-
-/// Answers one line of `inspect timetable --jsonl`: `{"id", "timetable", "op", "input"}`.
-pub fn answer(line: &str) -> Json {
-    let request: Json = match serde_json::from_str(line) {
-        Ok(request) => request,
-        Err(error) => {
-            return json!({"id": null, "error": {"kind": "JSONDecodeError", "message": error.to_string()}});
-        }
-    };
-    let null = Json::Null;
-    let part = |name: &str| request.get(name).unwrap_or(&null);
-    let result = match part("op").as_str() {
-        Some(op) => operate(part("timetable"), op, part("input")),
-        None => Err(PyErr::unsupported("a request without `op`")),
-    };
-    match result {
-        Ok(value) => json!({"id": part("id"), "ok": value}),
-        Err(error) => {
-            let mut body = Map::new();
-            body.insert("kind".to_owned(), error.class.into_owned().into());
-            body.insert("message".to_owned(), error.message.into());
-            if let Some(hint) = error.hint {
-                body.insert("hint".to_owned(), hint.into());
-            }
-            json!({"id": part("id"), "error": body})
-        }
-    }
-}
 
 /// Performs an operation on a serialized timetable and returns its value.
 ///
@@ -79,11 +51,30 @@ pub fn operate(timetable: &Json, op: &str, input: &Json) -> PyResult<Json> {
         "infer_manual_data_interval" => Ok(interval_json(timetable.infer_manual_data_interval(date(input)?.to_utc())?)),
         "get_partition_mapper" => {
             let text = |name: &str| input.get(name).and_then(Json::as_str).unwrap_or_default();
-            Ok(timetable.get_partition_mapper(text("name"), text("uri"))?.encode())
+            Ok(members(timetable.get_partition_mapper(text("name"), text("uri"))?.encode()))
         }
         "partition_mapper_info" => Ok(timetable.partition_mapper_info().into()),
-        "rollup_fingerprint" => timetable.rollup_fingerprint(),
+        "rollup_fingerprint" => timetable.rollup_fingerprint().map(members),
         other => Err(PyErr::unsupported(format!("the timetable operation {}", repr_str(other)))),
+    }
+}
+
+/// The keys of an encoded mapper as Airflow holds them before they are written: members of its `Encoding`.
+fn members(value: Json) -> Json {
+    match value {
+        Json::Array(items) => items.into_iter().map(members).collect(),
+        Json::Object(map) => map
+            .into_iter()
+            .map(|(key, value)| {
+                let key = match key.as_str() {
+                    "__type" => "Encoding.TYPE".to_owned(),
+                    "__var" => "Encoding.VAR".to_owned(),
+                    _ => key,
+                };
+                (key, members(value))
+            })
+            .collect(),
+        other => other,
     }
 }
 

@@ -26,7 +26,7 @@ pub use cron_schedule::{CronSchedule, cron_preset};
 pub use delta::{Delta, RelativeDelta};
 pub use events::EventsTimetable;
 pub use interval::{CronDataIntervalTimetable, DeltaDataIntervalTimetable};
-pub use partition::CronPartitionTimetable;
+pub use partition::{CronPartitionTimetable, RunOffset};
 pub use rules::{DagRunInfo, DataInterval, RunIdParts, TimeRestriction, Timetable, isoformat};
 pub use run_id::{dag_run_id, run_id};
 pub use serialized::{decode_timetable, encode_timetable};

@@ -10,19 +10,54 @@ use super::trigger::{Choice, next_start};
 use super::{
     CronTriggerTimetable, DagRunInfo, DataInterval, RunIdParts, TimeRestriction, Timetable, isoformat, run_id,
 };
-use crate::asset::pytext::repr_str;
+use crate::asset::pytext::{is_integer, repr_str};
 use crate::partition::Moment;
 use crate::python::{Fields, PyErr, PyResult, strftime, strptime};
 
 /// The key format used when none is given.
 pub(super) const DEFAULT_KEY_FORMAT: &str = "%Y-%m-%dT%H:%M:%S";
 
+/// Steps a run offset may have: more than any schedule needs, and few enough to walk.
+const MAX_OFFSET: i64 = 1_000_000;
+
+/// `run_offset`: how many steps of the schedule lie between a run's date and its partition's date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RunOffset {
+    steps: i64,
+    /// Given as `True`, which counts as 1 and is encoded as it was given.
+    is_true: bool,
+}
+
+impl RunOffset {
+    /// Reads an argument: an int (or bool), or nothing. `None` for any other value.
+    ///
+    /// # Errors
+    /// `Unsupported` for an offset too large to walk.
+    pub(super) fn read(value: Option<&Json>) -> PyResult<Option<Self>> {
+        Ok(match value {
+            None | Some(Json::Null | Json::Bool(false)) => Some(RunOffset { steps: 0, is_true: false }),
+            Some(Json::Bool(true)) => Some(RunOffset { steps: 1, is_true: true }),
+            Some(Json::Number(number)) if is_integer(number) => {
+                match number.as_i64().filter(|steps| (-MAX_OFFSET..=MAX_OFFSET).contains(steps)) {
+                    Some(steps) => Some(RunOffset { steps, is_true: false }),
+                    None => return Err(PyErr::unsupported(format!("a run_offset of {number}"))),
+                }
+            }
+            Some(_) => None,
+        })
+    }
+
+    fn encode(self) -> Json {
+        if self.is_true { true.into() } else { self.steps.into() }
+    }
+}
+
 /// Creates a run for each partition: the cron expression gives run dates, `run_offset` steps from each to its partition's
 /// date, `key_format` makes the key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CronPartitionTimetable {
     pub(super) trigger: CronTriggerTimetable,
-    pub(super) run_offset: i64,
+    pub(super) run_offset: RunOffset,
     pub(super) key_format: String,
 }
 
@@ -33,12 +68,9 @@ impl CronPartitionTimetable {
     /// croniter's, while walking the offset.
     pub fn partition_info(&self, run_date: DateTime<Utc>) -> PyResult<(DateTime<Utc>, String)> {
         let mut date = run_date;
-        for _ in 0..self.run_offset.unsigned_abs() {
-            date = if self.run_offset > 0 {
-                self.trigger.schedule.next(date)?
-            } else {
-                self.trigger.schedule.previous(date)?
-            };
+        let steps = self.run_offset.steps;
+        for _ in 0..steps.unsigned_abs() {
+            date = if steps > 0 { self.trigger.schedule.next(date)? } else { self.trigger.schedule.previous(date)? };
         }
         Ok((date, self.format_key(date)?))
     }
@@ -112,7 +144,7 @@ impl Timetable for CronPartitionTimetable {
             "expression": self.trigger.schedule.expression(),
             "timezone": encode_zone(self.trigger.schedule.zone()),
             "run_immediately": self.trigger.run_immediately.encode(),
-            "run_offset": self.run_offset,
+            "run_offset": self.run_offset.encode(),
             "key_format": self.key_format,
         })
     }

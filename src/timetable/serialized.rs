@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chrono::{DateTime, FixedOffset, NaiveDateTime};
 use serde_json::{Value as Json, json};
 
+use super::partition::RunOffset;
 use super::{
     AssetOrTimeSchedule, AssetTriggeredTimetable, ContinuousTimetable, CronDataIntervalTimetable,
     CronPartitionTimetable, CronSchedule, CronTriggerTimetable, Delta, DeltaDataIntervalTimetable,
@@ -144,21 +145,16 @@ fn decode(value: &Json, depth: usize) -> PyResult<Arc<dyn Timetable>> {
     if depth > DEPTH {
         return Err(PyErr::limit(format!("timetables nested deeper than {DEPTH}")));
     }
-    let path = item(value, "__type")?;
+    let path = encoding(value, "TYPE", "__type")?;
     let path = path
         .as_str()
         .ok_or_else(|| PyErr::attribute_error(format!("'{}' object has no attribute 'startswith'", type_name(path))))?;
     let class = class_of(path)?;
-    let fields = item(value, "__var")?;
+    let fields = encoding(value, "VAR", "__var")?;
     Ok(match class {
         "CronPartitionTimetable" => {
-            let offset = item(fields, "run_offset")?;
-            let run_offset = match offset {
-                Json::Bool(flag) => i64::from(*flag),
-                Json::Number(number) if number.as_i64().is_some() => number.as_i64().unwrap_or(0),
-                // Anything but an int is dropped, with a warning in Airflow's log.
-                _ => 0,
-            };
+            // Anything but an int is dropped, with a warning in Airflow's log.
+            let run_offset = RunOffset::read(Some(item(fields, "run_offset")?))?.unwrap_or_default();
             let expression = text(item(fields, "expression")?, "expression")?;
             let zone = decode_zone(item(fields, "timezone")?)?;
             let run_immediately = RunImmediately::decode(optional(fields, "run_immediately").unwrap_or(&false.into()))?;
@@ -216,12 +212,24 @@ fn decode(value: &Json, depth: usize) -> PyResult<Arc<dyn Timetable>> {
     })
 }
 
+/// `var[Encoding.TYPE]`, `var[Encoding.VAR]`: the errors name the enum's member.
+fn encoding<'a>(value: &'a Json, member: &str, key: &str) -> PyResult<&'a Json> {
+    match value {
+        Json::Object(map) => {
+            map.get(key).ok_or_else(|| PyErr::new("KeyError", format!("<Encoding.{member}: '{key}'>")))
+        }
+        Json::Array(_) => Err(PyErr::type_error("list indices must be integers or slices, not Encoding")),
+        Json::String(_) => Err(PyErr::type_error("string indices must be integers, not 'Encoding'")),
+        other => Err(PyErr::type_error(format!("'{}' object is not subscriptable", type_name(other)))),
+    }
+}
+
 /// A partition timetable of these parts.
 pub(super) fn cron_partition(
     expression: &str,
     zone: Zone,
     run_immediately: RunImmediately,
-    run_offset: i64,
+    run_offset: RunOffset,
     key_format: &str,
 ) -> CronPartitionTimetable {
     CronPartitionTimetable {

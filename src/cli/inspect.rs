@@ -1,0 +1,60 @@
+//! `partita inspect mapper|timetable|asset`: one object on one key, instant or URI.
+
+use std::io;
+
+use clap::Subcommand;
+use serde_json::Value as Json;
+
+use super::{Io, Outcome, inspect_timetable, jsonl};
+use crate::python::{PyErr, PyResult};
+use crate::{asset, partition, timetable};
+
+/// Arguments of `partita inspect`.
+#[derive(Debug, clap::Args)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Try a partition mapper on a key
+    Mapper(Lines),
+    /// Try a timetable: its next runs, its partitions, a key
+    Timetable(inspect_timetable::Args),
+    /// Try an asset
+    Asset(Lines),
+}
+
+#[derive(Debug, clap::Args)]
+struct Lines {
+    /// Answer requests from standard input, one JSON object a line
+    #[arg(long, required = true)]
+    jsonl: bool,
+}
+
+/// Runs `partita inspect`.
+pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
+    match &args.what {
+        What::Timetable(args) if !args.jsonl => inspect_timetable::run(args, io),
+        What::Timetable(_) => {
+            lines(io, |request, op, input| timetable::inspect::operate(part(request, "timetable"), op, input))
+        }
+        What::Mapper(_) => {
+            lines(io, |request, op, input| partition::inspect::operate(part(request, "mapper"), op, input))
+        }
+        What::Asset(_) => lines(io, |_, op, input| asset::inspect::operate(op, input)),
+    }
+}
+
+fn lines(io: &mut Io<'_>, operate: impl Fn(&Json, &str, &Json) -> PyResult<Json>) -> Outcome {
+    jsonl::serve(io::stdin().lock(), io.out, |request| {
+        let op = part(request, "op").as_str().ok_or_else(|| PyErr::unsupported("a request without `op`"))?;
+        operate(request, op, part(request, "input")).map(jsonl::ok)
+    })
+}
+
+fn part<'a>(request: &'a Json, name: &str) -> &'a Json {
+    request.get(name).unwrap_or(&Json::Null)
+}
