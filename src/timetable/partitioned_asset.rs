@@ -8,10 +8,11 @@ use serde_json::{Map, Value as Json, json};
 
 use super::simple::asset_run_id;
 use super::{DagRunInfo, DataInterval, RunIdParts, TimeRestriction, Timetable};
+use crate::asset::pytext::repr_str;
 use crate::asset::pytext::{item, type_name};
 use crate::asset::{AssetCondition, AssetRef, decode_asset_like, encode_asset_like};
 use crate::partition::{Mapper, Moment, decode_partition_mapper};
-use crate::python::{PyErr, PyResult, repr_str};
+use crate::python::{PyErr, PyResult};
 
 /// Listens for partitioned assets; each asset's mapper says which runs an event is for.
 #[derive(Debug, Clone)]
@@ -29,11 +30,7 @@ impl PartitionedAssetTimetable {
     ///
     /// # Errors
     /// `TypeError` for a condition or an alias as a key of the configuration: Airflow cannot hash them.
-    pub fn new(
-        condition: AssetCondition,
-        config: Vec<(AssetCondition, Mapper)>,
-        default: Mapper,
-    ) -> PyResult<Self> {
+    pub fn new(condition: AssetCondition, config: Vec<(AssetCondition, Mapper)>, default: Mapper) -> PyResult<Self> {
         let mut timetable = PartitionedAssetTimetable {
             condition,
             config: Vec::new(),

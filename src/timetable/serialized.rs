@@ -10,7 +10,7 @@ use super::{
     AssetOrTimeSchedule, AssetTriggeredTimetable, ContinuousTimetable, CronDataIntervalTimetable,
     CronPartitionTimetable, CronSchedule, CronTriggerTimetable, Delta, DeltaDataIntervalTimetable,
     DeltaTriggerTimetable, EventsTimetable, MultipleCronTriggerTimetable, NullTimetable, OnceTimetable,
-    PartitionedAtRuntime, RunImmediately, Timetable,
+    PartitionedAssetTimetable, PartitionedAtRuntime, RunImmediately, Timetable,
 };
 use crate::asset::decode_asset_like;
 use crate::asset::pytext::{item, repr, repr_str, type_name};
@@ -204,6 +204,7 @@ fn decode(value: &Json, depth: usize) -> PyResult<Arc<dyn Timetable>> {
         "AssetTriggeredTimetable" => {
             Arc::new(AssetTriggeredTimetable { condition: decode_asset_like(item(fields, "asset_condition")?)? })
         }
+        "PartitionedAssetTimetable" => Arc::new(PartitionedAssetTimetable::deserialize(fields)?),
         "AssetOrTimeSchedule" => {
             let condition = decode_asset_like(item(fields, "asset_condition")?)?;
             Arc::new(AssetOrTimeSchedule::new(condition, decode(item(fields, "timetable")?, depth + 1)?))
