@@ -10,17 +10,78 @@
 
 mod args;
 mod dates;
+mod bytes;
+mod cargs;
+mod chars;
+mod dict;
+mod dict_views;
+mod entities;
+mod entity_table;
 mod error;
+mod float;
+mod function;
+mod guard;
+mod hash;
 mod interp;
+mod iter;
+pub mod json;
+mod list;
+mod literal;
+pub mod markup;
+mod number;
 mod object;
+mod ops;
+mod printf;
+mod range;
+mod repr;
+mod seq;
+mod set;
+mod set_table;
+mod sig;
+mod sort;
+mod spec;
+mod str_format;
+mod str_methods;
+mod str_split;
+mod tuple;
+mod types;
+mod unicode_tables;
 mod view;
 mod zone;
 
 pub use args::{Args, Kwarg};
 pub use dates::{Fields, Parsed, strftime, strptime, time_strftime};
+pub use chars::{is_alnum, is_alpha, is_digit, is_identifier, is_lower, is_numeric, is_printable, is_space, is_upper};
+pub use dict::{Dict, dict, key_error, str_dict};
+pub use dict_views::DictView;
+pub use entities::unescape as html_unescape;
 pub use error::{PyErr, PyResult};
+pub use float::{parse_float, parse_int, round_float, to_float, to_int};
+pub use function::{BoundMethod, Function, Type, bound_method, builtin_type, function};
+pub use hash::hash_key;
 pub use interp::{Interp, Limits, Plain};
+pub use iter::{Generator, Values, drain, from_fn, generator, iter, iterator, to_vec, to_vec_unordered, values};
+pub use list::{List, list};
+pub use literal::literal_eval;
+pub use markup::Markup;
 pub use minijinja::Value;
+pub use number::{Int, Num, as_bigint, int};
 pub use object::{BinOp, CmpOp, HashKey, Py, PyIter, PyIterator, PyObject, UnaryOp, object};
+pub use ops::{
+    abs, binary, call, call_method, compare, contains, format, getattr, getitem, has_method, identical,
+    identical_or_equal, is_callable, len, less, no_attribute, none, repr, round, slice, sort_keyed, sorted, str, truth,
+    type_name, unary,
+};
+pub(crate) use ops::push_repr;
+pub use range::{Range, range_iterator};
+pub use repr::{ascii_of, repr_bytes, repr_float, repr_str};
+pub use seq::{Indices, Slice};
+pub use set::{Set, frozenset, set};
+pub use sig::Sig;
+pub use str_format::{FieldAccess, PlainAccess, format_map_with, format_with};
+pub use str_methods::{capitalize, replace as str_replace, title as str_title};
+pub use str_split::lines as splitlines;
+pub use tuple::{Named, Tuple, named_tuple, tuple};
+pub use types::empty_dict;
 pub use view::{View, downcast, text, view};
 pub use zone::Zone;

@@ -56,7 +56,7 @@ pub enum CmpOp {
 
 /// A value's identity as a key of a dict or an element of a set: two values are equal in Python exactly when their keys
 /// are. Numbers are canonical: `1`, `1.0` and `True` have one key.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HashKey {
     /// `None`
     None,
