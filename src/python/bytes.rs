@@ -1,6 +1,8 @@
 //! Methods of `bytes`.
 
-use super::{Args, Interp, PyErr, PyResult, Tuple, Value, View, cargs, downcast, iter, list, str_methods, type_name, view};
+use super::{
+    Args, Interp, PyErr, PyResult, Tuple, Value, View, cargs, downcast, iter, list, str_methods, type_name, view,
+};
 
 /// True when `bytes` has a method of that name.
 pub(crate) fn has(name: &str) -> bool {
@@ -144,8 +146,8 @@ pub(crate) fn call(b: &[u8], name: &str, args: &Args<'_>, it: &mut dyn Interp) -
         }
         "startswith" | "endswith" => {
             let pos = cargs::parse_tuple(&qualified, args, 1, 3)?;
-            let slice = str_methods::byte_window(b.len(), pos.get(1), pos.get(2))?
-                .and_then(|(start, stop)| b.get(start..stop));
+            let slice =
+                str_methods::byte_window(b.len(), pos.get(1), pos.get(2))?.and_then(|(start, stop)| b.get(start..stop));
             let matches = |affix: &[u8]| {
                 slice.is_some_and(|s| if name == "startswith" { s.starts_with(affix) } else { s.ends_with(affix) })
             };
@@ -315,7 +317,9 @@ fn decode(b: &[u8], args: &Args<'_>) -> PyResult {
                     (false, "strict") => {
                         return Err(PyErr::new(
                             "UnicodeDecodeError",
-                            format!("'ascii' codec can't decode byte 0x{byte:02x} in position {at}: ordinal not in range(128)"),
+                            format!(
+                                "'ascii' codec can't decode byte 0x{byte:02x} in position {at}: ordinal not in range(128)"
+                            ),
                         ));
                     }
                     _ => return Err(PyErr::unsupported(format!("the error handler '{errors}'"))),

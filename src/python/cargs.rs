@@ -156,9 +156,7 @@ pub(crate) fn slice_index(value: &Value) -> PyResult<Option<i64>> {
         _ => match number::big(value) {
             Some(big) if num_traits::Signed::is_negative(big) => Ok(Some(i64::MIN)),
             Some(_) => Ok(Some(i64::MAX)),
-            None => {
-                Err(PyErr::type_error("slice indices must be integers or None or have an __index__ method"))
-            }
+            None => Err(PyErr::type_error("slice indices must be integers or None or have an __index__ method")),
         },
     }
 }

@@ -7,8 +7,8 @@ use indexmap::IndexMap;
 use super::guard::{ReprGuard, address, drop_items};
 use super::hash::StrKey;
 use super::{
-    Args, BinOp, CmpOp, HashKey, Interp, PyErr, PyIter, PyObject, PyResult, Value, cargs, dict_views, downcast, hash_key,
-    identical_or_equal, iter, object, text, tuple,
+    Args, BinOp, CmpOp, HashKey, Interp, PyErr, PyIter, PyObject, PyResult, Value, cargs, dict_views, downcast,
+    hash_key, identical_or_equal, iter, object, text, tuple,
 };
 
 type Entries = IndexMap<HashKey, (Value, Value)>;

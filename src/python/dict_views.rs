@@ -2,8 +2,8 @@
 
 use super::guard::{ReprGuard, address};
 use super::{
-    Args, BinOp, CmpOp, Dict, HashKey, Interp, PyErr, PyIter, PyIterator, PyObject, PyResult, Set, Value, cargs, downcast,
-    identical_or_equal, iter, object, seq, tuple,
+    Args, BinOp, CmpOp, Dict, HashKey, Interp, PyErr, PyIter, PyIterator, PyObject, PyResult, Set, Value, cargs,
+    downcast, identical_or_equal, iter, object, seq, tuple,
 };
 
 /// What a view shows.

@@ -82,8 +82,7 @@ pub fn round_float(value: f64, ndigits: i64) -> PyResult<f64> {
         let unit: BigInt = num_traits::Pow::pow(BigInt::from(10), ndigits.unsigned_abs() as u32);
         let (mut quotient, rest) = num_integer::Integer::div_rem(&digits, &unit);
         let twice: BigInt = rest * 2;
-        let up = twice > unit
-            || (twice == unit && (value.fract() != 0.0 || num_integer::Integer::is_odd(&quotient)));
+        let up = twice > unit || (twice == unit && (value.fract() != 0.0 || num_integer::Integer::is_odd(&quotient)));
         if up {
             quotient += 1;
         }
@@ -165,8 +164,7 @@ pub(crate) fn read_float(plain: &str) -> Option<f64> {
 
 /// `int(text, base)`; base 0 reads a prefix.
 pub fn parse_int(text: &str, base: u32) -> PyResult {
-    let fail =
-        || PyErr::value_error(format!("invalid literal for int() with base {base}: {}", repr_str(text)));
+    let fail = || PyErr::value_error(format!("invalid literal for int() with base {base}: {}", repr_str(text)));
     if base == 1 || base > 36 {
         return Err(PyErr::value_error("int() base must be >= 2 and <= 36, or 0"));
     }
@@ -176,9 +174,8 @@ pub fn parse_int(text: &str, base: u32) -> PyResult {
         Some(rest) => (true, rest),
         None => (false, trimmed.strip_prefix('+').unwrap_or(trimmed)),
     };
-    let prefix = |letter: char| {
-        rest.strip_prefix('0').and_then(|r| r.strip_prefix([letter, letter.to_ascii_uppercase()]))
-    };
+    let prefix =
+        |letter: char| rest.strip_prefix('0').and_then(|r| r.strip_prefix([letter, letter.to_ascii_uppercase()]));
     let mut radix = base;
     for (letter, of) in [('x', 16), ('o', 8), ('b', 2)] {
         if (base == of || base == 0)
@@ -265,7 +262,12 @@ pub fn to_float(value: &Value) -> PyResult<f64> {
 }
 
 /// Methods of `int`, `bool` and `float`.
-pub(crate) fn call_number_method(value: &Value, name: &str, args: &super::Args<'_>, it: &mut dyn super::Interp) -> PyResult {
+pub(crate) fn call_number_method(
+    value: &Value,
+    name: &str,
+    args: &super::Args<'_>,
+    it: &mut dyn super::Interp,
+) -> PyResult {
     use super::cargs;
     let ty = match view(value) {
         View::Float(_) => "float",

@@ -21,9 +21,7 @@ pub fn hash_key(value: &Value) -> PyResult<HashKey> {
             let _depth = Depth::enter()?;
             return object.hash_key();
         }
-        View::Bool(_) | View::Int(_) | View::Float(_) => {
-            number::number_key(Num::of(value).unwrap_or(Num::Int(0)))
-        }
+        View::Bool(_) | View::Int(_) | View::Float(_) => number::number_key(Num::of(value).unwrap_or(Num::Int(0))),
         View::Foreign => HashKey::Str(value.to_string().into()),
     })
 }

@@ -5,8 +5,8 @@ use std::sync::{PoisonError, RwLock};
 use super::guard::{ReprGuard, address, drop_items};
 use super::seq::{self, Repeat};
 use super::{
-    Args, CmpOp, HashKey, Interp, PyErr, PyIter, PyIterator, PyObject, PyResult, Value, cargs, downcast, identical_or_equal,
-    iter, object,
+    Args, CmpOp, HashKey, Interp, PyErr, PyIter, PyIterator, PyObject, PyResult, Value, cargs, downcast,
+    identical_or_equal, iter, object,
 };
 
 /// A `list`: mutable, shared by everything that refers to it.
@@ -158,7 +158,17 @@ impl PyObject for List {
     fn has_method(&self, name: &str) -> bool {
         matches!(
             name,
-            "append" | "clear" | "copy" | "count" | "extend" | "index" | "insert" | "pop" | "remove" | "reverse" | "sort"
+            "append"
+                | "clear"
+                | "copy"
+                | "count"
+                | "extend"
+                | "index"
+                | "insert"
+                | "pop"
+                | "remove"
+                | "reverse"
+                | "sort"
         )
     }
 

@@ -72,7 +72,10 @@ fn tokenize(source: &str) -> PyResult<Vec<Token>> {
                             _ => return Err(syntax()),
                         }
                     }
-                    if tokens.is_empty() && rest.is_empty() && chars.get(at..).is_some_and(|r| r.iter().any(|c| !c.is_whitespace())) {
+                    if tokens.is_empty()
+                        && rest.is_empty()
+                        && chars.get(at..).is_some_and(|r| r.iter().any(|c| !c.is_whitespace()))
+                    {
                         return Err(syntax());
                     }
                     at = chars.len();
@@ -392,7 +395,11 @@ impl Parser {
                 "True" => Ok(Value::from(true)),
                 "False" => Ok(Value::from(false)),
                 "set" if self.eat('(') => {
-                    if self.eat(')') { set([]) } else { Err(malformed()) }
+                    if self.eat(')') {
+                        set([])
+                    } else {
+                        Err(malformed())
+                    }
                 }
                 _ => Err(malformed()),
             },

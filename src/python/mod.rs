@@ -9,10 +9,10 @@
 //! macro) comes through [`Interp`].
 
 mod args;
-mod dates;
 mod bytes;
 mod cargs;
 mod chars;
+mod dates;
 mod dict;
 mod dict_views;
 mod entities;
@@ -50,8 +50,8 @@ mod view;
 mod zone;
 
 pub use args::{Args, Kwarg};
-pub use dates::{Fields, Parsed, strftime, strptime, time_strftime};
 pub use chars::{is_alnum, is_alpha, is_digit, is_identifier, is_lower, is_numeric, is_printable, is_space, is_upper};
+pub use dates::{Fields, Parsed, strftime, strptime, time_strftime};
 pub use dict::{Dict, dict, key_error, str_dict};
 pub use dict_views::DictView;
 pub use entities::unescape as html_unescape;
@@ -67,12 +67,12 @@ pub use markup::Markup;
 pub use minijinja::Value;
 pub use number::{Int, Num, as_bigint, int};
 pub use object::{BinOp, CmpOp, HashKey, Py, PyIter, PyIterator, PyObject, UnaryOp, object};
+pub(crate) use ops::push_repr;
 pub use ops::{
     abs, binary, call, call_method, compare, contains, format, getattr, getitem, has_method, identical,
     identical_or_equal, is_callable, len, less, no_attribute, none, repr, round, slice, sort_keyed, sorted, str, truth,
     type_name, unary,
 };
-pub(crate) use ops::push_repr;
 pub use range::{Range, range_iterator};
 pub use repr::{ascii_of, repr_bytes, repr_float, repr_str};
 pub use seq::{Indices, Slice};

@@ -151,7 +151,11 @@ pub(crate) fn float_to_bigint(value: f64) -> BigInt {
     let exponent = ((bits >> 52) & 0x7ff) as i64 - 1075;
     let mantissa = (bits & 0x000f_ffff_ffff_ffff) | if (bits >> 52) & 0x7ff == 0 { 0 } else { 1 << 52 };
     let mut out = BigInt::from(mantissa);
-    if exponent >= 0 { out <<= exponent as u64 } else { out >>= (-exponent) as u64 }
+    if exponent >= 0 {
+        out <<= exponent as u64
+    } else {
+        out >>= (-exponent) as u64
+    }
     if value.is_sign_negative() { -out } else { out }
 }
 
@@ -271,8 +275,7 @@ fn true_division(x: &BigInt, y: &BigInt) -> PyResult<f64> {
     }
     // scale so that the quotient keeps 64 or 65 bits, or fewer where the result is subnormal
     let shift = (64 - difference).min(1074 + 2);
-    let (scaled, divisor) =
-        if shift >= 0 { (a << shift as u64, b) } else { (a, b << (-shift) as u64) };
+    let (scaled, divisor) = if shift >= 0 { (a << shift as u64, b) } else { (a, b << (-shift) as u64) };
     let (mut quotient, remainder) = scaled.div_rem(&divisor);
     // two more bits, the last of them sticky, make the final rounding exact
     quotient <<= 2u32;
@@ -304,7 +307,11 @@ fn round_scaled(quotient: &BigInt, shift: i64) -> f64 {
         kept += 1u32;
     }
     let kept = kept.to_u64().unwrap_or(u64::MAX) as f64;
-    if lowest < -1000 { kept * 2f64.powi(-1000) * 2f64.powi((lowest + 1000) as i32) } else { kept * 2f64.powi(lowest as i32) }
+    if lowest < -1000 {
+        kept * 2f64.powi(-1000) * 2f64.powi((lowest + 1000) as i32)
+    } else {
+        kept * 2f64.powi(lowest as i32)
+    }
 }
 
 /// `-x` and `+x`.

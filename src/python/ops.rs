@@ -7,7 +7,7 @@ use super::number::{self, Num};
 use super::seq::{self, Indices, Repeat};
 use super::{
     Args, BinOp, CmpOp, Interp, List, Markup, PyErr, PyResult, Range, Slice, Tuple, UnaryOp, Value, View, bytes, cargs,
-    downcast, float, guard, iter, markup, object, printf, repr as text_repr, spec, str_methods, view,
+    downcast, float, guard, markup, object, printf, repr as text_repr, spec, str_methods, view,
 };
 
 /// `None`.
@@ -95,10 +95,7 @@ pub fn format(value: &Value, spec: &str, it: &mut dyn Interp) -> PyResult<String
         View::Float(float) => spec::format_float(float, spec, it),
         View::Object(object) => object.format(spec, it),
         _ if spec.is_empty() => str(value, it),
-        _ => Err(PyErr::type_error(format!(
-            "unsupported format string passed to {}.__format__",
-            type_name(value)
-        ))),
+        _ => Err(PyErr::type_error(format!("unsupported format string passed to {}.__format__", type_name(value)))),
     }
 }
 
@@ -216,10 +213,9 @@ fn not_a_container(value: &Value) -> PyErr {
 fn str_contains(text: &str, item: &Value) -> PyResult<bool> {
     match super::text(item) {
         Some(part) => Ok(text.contains(part)),
-        None => Err(PyErr::type_error(format!(
-            "'in <string>' requires string as left operand, not {}",
-            type_name(item)
-        ))),
+        None => {
+            Err(PyErr::type_error(format!("'in <string>' requires string as left operand, not {}", type_name(item))))
+        }
     }
 }
 
@@ -297,7 +293,9 @@ pub fn binary(op: BinOp, a: &Value, b: &Value, it: &mut dyn Interp) -> PyResult 
     match op {
         BinOp::Add => concatenate(a, b, it),
         BinOp::Mul => multiply(a, b, it),
-        BinOp::Mod if super::text(a).is_some() => printf::format(super::text(a).unwrap_or_default(), b, it).map(Value::from),
+        BinOp::Mod if super::text(a).is_some() => {
+            printf::format(super::text(a).unwrap_or_default(), b, it).map(Value::from)
+        }
         _ => Err(unsupported_operands(op, a, b)),
     }
 }
@@ -314,10 +312,7 @@ fn unsupported_operands(op: BinOp, a: &Value, b: &Value) -> PyErr {
 fn concatenate(a: &Value, b: &Value, it: &mut dyn Interp) -> PyResult {
     if let Some(x) = super::text(a) {
         let Some(y) = super::text(b) else {
-            return Err(PyErr::type_error(format!(
-                "can only concatenate str (not \"{}\") to str",
-                type_name(b)
-            )));
+            return Err(PyErr::type_error(format!("can only concatenate str (not \"{}\") to str", type_name(b))));
         };
         it.allocate(x.len() + y.len())?;
         return Ok(Value::from([x, y].concat()));
@@ -331,10 +326,7 @@ fn concatenate(a: &Value, b: &Value, it: &mut dyn Interp) -> PyResult {
     }
     if let Some(x) = downcast::<List>(a) {
         let Some(y) = downcast::<List>(b) else {
-            return Err(PyErr::type_error(format!(
-                "can only concatenate list (not \"{}\") to list",
-                type_name(b)
-            )));
+            return Err(PyErr::type_error(format!("can only concatenate list (not \"{}\") to list", type_name(b))));
         };
         it.allocate((x.size() + y.size()) * 16)?;
         let mut items = x.snapshot();
@@ -343,10 +335,7 @@ fn concatenate(a: &Value, b: &Value, it: &mut dyn Interp) -> PyResult {
     }
     if let Some(x) = downcast::<Tuple>(a) {
         let Some(y) = downcast::<Tuple>(b) else {
-            return Err(PyErr::type_error(format!(
-                "can only concatenate tuple (not \"{}\") to tuple",
-                type_name(b)
-            )));
+            return Err(PyErr::type_error(format!("can only concatenate tuple (not \"{}\") to tuple", type_name(b))));
         };
         it.allocate((x.items().len() + y.items().len()) * 16)?;
         return Ok(super::tuple([x.items(), y.items()].concat()));
@@ -560,14 +549,73 @@ fn special_attribute(value: &Value, name: &str) -> PyResult<Option<Value>> {
 }
 
 const COMMON_SPECIAL: &[&str] = &[
-    "__class__", "__doc__", "__dict__", "__module__", "__len__", "__iter__", "__getitem__", "__contains__", "__add__",
-    "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__str__", "__repr__", "__hash__", "__init__", "__new__",
-    "__format__", "__sizeof__", "__dir__", "__reduce__", "__reduce_ex__", "__getattribute__", "__setattr__",
-    "__delattr__", "__init_subclass__", "__subclasshook__", "__mul__", "__mod__", "__rmul__", "__rmod__", "__next__",
-    "__call__", "__name__", "__qualname__", "__self__", "__int__", "__float__", "__bool__", "__index__", "__abs__",
-    "__neg__", "__sub__", "__pow__", "__truediv__", "__floordiv__", "__setitem__", "__delitem__", "__reversed__",
-    "__getnewargs__", "__getstate__", "__html__", "__or__", "__ror__", "__ior__", "__iadd__", "__imul__",
-    "__class_getitem__", "__func__", "__wrapped__", "__globals__", "__code__", "__defaults__", "__closure__",
+    "__class__",
+    "__doc__",
+    "__dict__",
+    "__module__",
+    "__len__",
+    "__iter__",
+    "__getitem__",
+    "__contains__",
+    "__add__",
+    "__eq__",
+    "__ne__",
+    "__lt__",
+    "__le__",
+    "__gt__",
+    "__ge__",
+    "__str__",
+    "__repr__",
+    "__hash__",
+    "__init__",
+    "__new__",
+    "__format__",
+    "__sizeof__",
+    "__dir__",
+    "__reduce__",
+    "__reduce_ex__",
+    "__getattribute__",
+    "__setattr__",
+    "__delattr__",
+    "__init_subclass__",
+    "__subclasshook__",
+    "__mul__",
+    "__mod__",
+    "__rmul__",
+    "__rmod__",
+    "__next__",
+    "__call__",
+    "__name__",
+    "__qualname__",
+    "__self__",
+    "__int__",
+    "__float__",
+    "__bool__",
+    "__index__",
+    "__abs__",
+    "__neg__",
+    "__sub__",
+    "__pow__",
+    "__truediv__",
+    "__floordiv__",
+    "__setitem__",
+    "__delitem__",
+    "__reversed__",
+    "__getnewargs__",
+    "__getstate__",
+    "__html__",
+    "__or__",
+    "__ror__",
+    "__ior__",
+    "__iadd__",
+    "__imul__",
+    "__class_getitem__",
+    "__func__",
+    "__wrapped__",
+    "__globals__",
+    "__code__",
+    "__defaults__",
+    "__closure__",
 ];
 
 /// True when `callable(x)`.
@@ -663,10 +711,7 @@ pub fn round(value: &Value, ndigits: Option<&Value>, it: &mut dyn Interp) -> PyR
         (Some(Num::Float(float)), None) => float::round_float_to_int(float),
         (Some(Num::Float(float)), Some(digits)) => float::round_float(float, digits).map(Value::from),
         (Some(num), digits) => number::round_int(&num.to_bigint().unwrap_or_default(), digits.unwrap_or(0), it),
-        (None, _) => Err(PyErr::type_error(format!(
-            "type {} doesn't define __round__ method",
-            type_name(value)
-        ))),
+        (None, _) => Err(PyErr::type_error(format!("type {} doesn't define __round__ method", type_name(value)))),
     }
 }
 

@@ -5,9 +5,7 @@ use num_traits::{Signed, ToPrimitive};
 use super::number::{self, Num};
 use super::ops::char_count;
 use super::spec::{Style, float_text};
-use super::{
-    Dict, Interp, PyErr, PyResult, Tuple, Value, View, downcast, float, markup, repr, type_name, view,
-};
+use super::{Dict, Interp, PyErr, PyResult, Tuple, Value, View, downcast, float, markup, repr, type_name, view};
 
 /// `text % values`.
 pub(crate) fn format(text: &str, values: &Value, it: &mut dyn Interp) -> PyResult<String> {
@@ -92,7 +90,11 @@ impl<'a> Printf<'a> {
         let mut out = String::with_capacity(self.chars.len());
         while let Some(c) = self.chars.get(self.at).copied() {
             self.at += 1;
-            if c == '%' { self.directive(&mut out, it)? } else { out.push(c) }
+            if c == '%' {
+                self.directive(&mut out, it)?
+            } else {
+                out.push(c)
+            }
             if out.len() > it.limits().allocation {
                 it.allocate(out.len())?;
             }
@@ -316,11 +318,14 @@ impl<'a> Printf<'a> {
             digits = format!("{}{digits}", "0".repeat(precision - digits.len()));
         }
         if flags.alternate && !decimal {
-            digits.insert_str(0, match c {
-                'o' => "0o",
-                'x' => "0x",
-                _ => "0X",
-            });
+            digits.insert_str(
+                0,
+                match c {
+                    'o' => "0o",
+                    'x' => "0x",
+                    _ => "0X",
+                },
+            );
         }
         if int.is_negative() {
             digits.insert(0, '-');

@@ -4,8 +4,8 @@ use num_bigint::BigInt;
 
 use super::guard::address;
 use super::{
-    Args, CmpOp, HashKey, Interp, PyErr, PyIter, PyIterator, PyObject, PyResult, Value, View, cargs, downcast, iter, number,
-    object, seq, view,
+    Args, CmpOp, HashKey, Interp, PyErr, PyIter, PyIterator, PyObject, PyResult, Value, View, cargs, downcast, iter,
+    number, object, seq, view,
 };
 
 /// A `range` of ints that fit an `i64`.
@@ -44,7 +44,11 @@ impl Range {
     /// The number of ints in it.
     pub fn count(&self) -> u64 {
         let (start, stop, step) = (i128::from(self.start), i128::from(self.stop), i128::from(self.step));
-        let count = if step > 0 { (stop - start + step - 1).div_euclid(step) } else { (start - stop - step - 1).div_euclid(-step) };
+        let count = if step > 0 {
+            (stop - start + step - 1).div_euclid(step)
+        } else {
+            (start - stop - step - 1).div_euclid(-step)
+        };
         u64::try_from(count.max(0)).unwrap_or(u64::MAX)
     }
 

@@ -1,6 +1,8 @@
 //! What sequences share: indices, slices, comparison, repetition.
 
-use super::{CmpOp, Interp, PyErr, PyObject, PyResult, Value, View, cargs, identical_or_equal, number, type_name, view};
+use super::{
+    CmpOp, Interp, PyErr, PyObject, PyResult, Value, View, cargs, identical_or_equal, number, type_name, view,
+};
 
 /// A sequence that `*` repeats.
 pub(crate) trait Repeat {

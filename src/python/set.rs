@@ -5,8 +5,8 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use super::guard::{ReprGuard, address};
 use super::set_table::Table;
 use super::{
-    Args, BinOp, CmpOp, HashKey, Interp, PyErr, PyIter, PyIterator, PyObject, PyResult, Value, cargs, downcast, hash_key,
-    iter, object, seq,
+    Args, BinOp, CmpOp, HashKey, Interp, PyErr, PyIter, PyIterator, PyObject, PyResult, Value, cargs, downcast,
+    hash_key, iter, object, seq,
 };
 
 /// A `set`, or a `frozenset`.
@@ -281,10 +281,23 @@ impl PyObject for Set {
 
     fn has_method(&self, name: &str) -> bool {
         match name {
-            "copy" | "difference" | "intersection" | "isdisjoint" | "issubset" | "issuperset" | "symmetric_difference"
+            "copy"
+            | "difference"
+            | "intersection"
+            | "isdisjoint"
+            | "issubset"
+            | "issuperset"
+            | "symmetric_difference"
             | "union" => true,
-            "add" | "clear" | "difference_update" | "discard" | "intersection_update" | "pop" | "remove"
-            | "symmetric_difference_update" | "update" => !self.frozen,
+            "add"
+            | "clear"
+            | "difference_update"
+            | "discard"
+            | "intersection_update"
+            | "pop"
+            | "remove"
+            | "symmetric_difference_update"
+            | "update" => !self.frozen,
             _ => false,
         }
     }

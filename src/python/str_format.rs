@@ -84,10 +84,7 @@ pub fn format_map_with(
         return Err(PyErr::type_error("format_map() takes no keyword arguments"));
     }
     let [mapping] = args.pos else {
-        return Err(PyErr::type_error(format!(
-            "format_map() takes exactly one argument ({} given)",
-            args.pos.len()
-        )));
+        return Err(PyErr::type_error(format!("format_map() takes exactly one argument ({} given)", args.pos.len())));
     };
     library(template, &[], Keywords::Mapping(mapping), access, it)
 }

@@ -218,7 +218,11 @@ pub fn title(s: &str) -> String {
     let mut out = String::with_capacity(s.len());
     let mut in_word = false;
     for (at, c) in s.char_indices() {
-        if in_word { push_lower_at(s, at, c, &mut out) } else { chars::push_title(c, &mut out) }
+        if in_word {
+            push_lower_at(s, at, c, &mut out)
+        } else {
+            chars::push_title(c, &mut out)
+        }
         in_word = chars::is_lower(c) || chars::is_upper(c) || chars::is_title(c);
     }
     out
@@ -386,10 +390,9 @@ fn affix(s: &str, name: &str, args: &Args<'_>) -> PyResult {
     }
     match text(first) {
         Some(affix) => Ok(Value::from(matches(affix))),
-        None => Err(PyErr::type_error(format!(
-            "{name} first arg must be str or a tuple of str, not {}",
-            type_name(first)
-        ))),
+        None => {
+            Err(PyErr::type_error(format!("{name} first arg must be str or a tuple of str, not {}", type_name(first))))
+        }
     }
 }
 
@@ -550,7 +553,9 @@ fn maketrans(args: &Args<'_>) -> PyResult {
         match text(value) {
             Some(text) => texts.push(text.chars().collect::<Vec<_>>()),
             None if at == 0 => {
-                return Err(PyErr::type_error("first maketrans argument must be a string if there is a second argument"));
+                return Err(PyErr::type_error(
+                    "first maketrans argument must be a string if there is a second argument",
+                ));
             }
             None => {
                 return Err(PyErr::type_error(format!(

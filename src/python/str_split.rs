@@ -41,10 +41,7 @@ pub(crate) fn split(s: &str, args: &Args<'_>, from_right: bool) -> PyResult {
     let parts = match separator.filter(|value| !value.is_none()) {
         Some(value) => {
             let Some(separator) = text(value) else {
-                return Err(PyErr::type_error(format!(
-                    "must be str or None, not {}",
-                    cargs::short_type_name(value)
-                )));
+                return Err(PyErr::type_error(format!("must be str or None, not {}", cargs::short_type_name(value))));
             };
             if separator.is_empty() {
                 return Err(PyErr::value_error("empty separator"));

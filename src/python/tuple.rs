@@ -3,8 +3,8 @@
 use super::guard::{ReprGuard, address, drop_items};
 use super::seq::{self, Repeat};
 use super::{
-    Args, CmpOp, HashKey, Interp, PyErr, PyIter, PyIterator, PyObject, PyResult, Value, cargs, downcast, identical_or_equal,
-    object,
+    Args, CmpOp, HashKey, Interp, PyErr, PyIter, PyIterator, PyObject, PyResult, Value, cargs, downcast,
+    identical_or_equal, object,
 };
 
 /// A `tuple`; with field names, a named tuple.
@@ -114,8 +114,13 @@ impl PyObject for Tuple {
 
     fn getitem(&self, key: &Value, _it: &mut dyn Interp) -> Option<PyResult> {
         Some(
-            seq::position(key, self.items.len(), "tuple index out of range", "tuple indices must be integers or slices")
-                .map(|at| self.items.get(at).cloned().unwrap_or_default()),
+            seq::position(
+                key,
+                self.items.len(),
+                "tuple index out of range",
+                "tuple indices must be integers or slices",
+            )
+            .map(|at| self.items.get(at).cloned().unwrap_or_default()),
         )
     }
 

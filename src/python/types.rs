@@ -2,8 +2,8 @@
 
 use super::float;
 use super::{
-    Args, Dict, Interp, PyErr, PyResult, Range, Value, View, cargs, frozenset, iter, list, object, set, str_dict, tuple,
-    type_name, view,
+    Args, Dict, Interp, PyErr, PyResult, Range, Value, View, cargs, frozenset, iter, list, object, set, str_dict,
+    tuple, type_name, view,
 };
 
 /// `name(*args, **kwargs)` of a builtin type.
@@ -55,7 +55,12 @@ pub(crate) fn construct(name: &str, args: &Args<'_>, it: &mut dyn Interp) -> PyR
                 return super::str(value, it).map(Value::from);
             }
             match view(value) {
-                View::Bytes(_) => super::call_method(value, "decode", &Args { pos: args.pos.get(1..).unwrap_or(&[]), kw: args.kw }, it),
+                View::Bytes(_) => super::call_method(
+                    value,
+                    "decode",
+                    &Args { pos: args.pos.get(1..).unwrap_or(&[]), kw: args.kw },
+                    it,
+                ),
                 View::Str(_) => Err(PyErr::type_error("decoding str is not supported")),
                 _ => Err(PyErr::type_error(format!(
                     "decoding to str: need a bytes-like object, {} found",
