@@ -6,4 +6,6 @@ pub mod jinja;
 pub mod partition;
 pub mod pipeline;
 pub mod python;
+pub mod render;
+pub mod report;
 pub mod timetable;

@@ -1,7 +1,23 @@
 //! Pipeline and scenario files.
 
 pub mod call;
-pub mod expression;
+mod dag;
+mod load;
+mod model;
 pub mod reader;
+mod scenario;
+mod schedule;
 pub mod source;
+mod task;
 pub mod yaml;
+
+pub use dag::DAG_KEYS;
+pub use load::{ASSET_KEYS, CONNECTION_KEYS, FILE_NAMES, PIPELINE_KEYS, from_source, load, name_of};
+pub use model::{AssetDef, Dag, PartitionedSchedule, Pipeline, Profile, Schedule, Task, TaskField, UserDefined};
+pub use scenario::{
+    Action, AliasAdd, Emit, ProducerRun, SCENARIO_KEYS, STEPS, Scenario, Step, TaskOutcome, load_scenario,
+    scenario_files, scenario_from_source,
+};
+pub use schedule::{ASSET_TIMETABLES, MAPPERS, TIMETABLES};
+pub use source::{Place, Problem, Severity, Source};
+pub use task::TASK_KEYS;

@@ -1,0 +1,319 @@
+//! Reads `pipeline.yaml`.
+
+use std::sync::Arc;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use serde_json::{Map, Value as Json};
+
+use super::dag::read_dag;
+use super::model::{AssetDef, Pipeline, Profile, UserDefined};
+use super::reader::Reader;
+use super::source::{Place, Problem, Severity, Source, suggestion};
+use super::yaml::{self, Kind, Node};
+use crate::asset::{Asset, AssetAlias, AssetArgs, AssetClass, AssetCondition, parse_expression};
+
+/// File names a pipeline folder is searched for, in this order.
+pub const FILE_NAMES: [&str; 3] = ["pipeline.yaml", "pipeline.yml", "pipeline.json"];
+
+/// Keys of a pipeline file.
+pub const PIPELINE_KEYS: [&str; 10] = [
+    "profile",
+    "template_searchpath",
+    "assets",
+    "asset_aliases",
+    "dags",
+    "user_defined_macros",
+    "user_defined_filters",
+    "variables",
+    "connections",
+    "secrets",
+];
+
+/// Keys of an asset.
+pub const ASSET_KEYS: [&str; 4] = ["uri", "name", "group", "extra"];
+
+/// Reads the pipeline of a folder, or a pipeline file.
+///
+/// # Errors
+/// Everything that is wrong with the file, in the order of the file.
+pub fn load(path: &Utf8Path) -> Result<Pipeline, Vec<Problem>> {
+    let file = if path.is_dir() {
+        FILE_NAMES.iter().map(|name| path.join(name)).find(|file| file.is_file()).ok_or_else(|| {
+            vec![
+                Problem::nowhere(format!("{path} holds no pipeline: no {} in it", FILE_NAMES.join(", ")))
+                    .help("a pipeline is a folder with a pipeline.yaml"),
+            ]
+        })?
+    } else {
+        path.to_owned()
+    };
+    let source = yaml::read(&file).map_err(|problem| vec![problem])?;
+    let root = match file.parent() {
+        Some(parent) if !parent.as_str().is_empty() => parent.to_owned(),
+        _ => Utf8PathBuf::from("."),
+    };
+    from_source(&source, &root)
+}
+
+/// The name of a pipeline in a folder: the folder's own.
+pub fn name_of(root: &Utf8Path) -> String {
+    let name = root.file_name().map(str::to_owned);
+    let canonical = || root.canonicalize_utf8().ok().and_then(|path| path.file_name().map(str::to_owned));
+    name.filter(|name| name != "." && name != "..").or_else(canonical).unwrap_or_else(|| "pipeline".to_owned())
+}
+
+/// Reads a pipeline from text that is already in memory; templates are looked for below `root`.
+///
+/// # Errors
+/// Everything that is wrong with the text.
+pub fn from_source(source: &Arc<Source>, root: &Utf8Path) -> Result<Pipeline, Vec<Problem>> {
+    let tree = yaml::parse(source).map_err(|problem| vec![problem])?;
+    let mut reader = Reader::default();
+    let pipeline = read_pipeline(&mut reader, &tree, source, root);
+    let (errors, warnings): (Vec<_>, Vec<_>) =
+        reader.problems.into_iter().partition(|problem| problem.severity == Severity::Error);
+    match pipeline {
+        Some(pipeline) if errors.is_empty() => Ok(Pipeline { warnings, ..pipeline }),
+        _ => Err(errors.into_iter().chain(warnings).collect()),
+    }
+}
+
+fn read_pipeline(reader: &mut Reader, tree: &Node, source: &Arc<Source>, root: &Utf8Path) -> Option<Pipeline> {
+    let fields = reader.fields(tree, "a pipeline", &PIPELINE_KEYS)?;
+    let profile = match fields.get("profile") {
+        Some(node) => reader.word(
+            node,
+            "`profile`",
+            &[("airflow-3.3", Profile::Airflow33), ("airflow-2.10", Profile::Airflow210)],
+        )?,
+        None => Profile::default(),
+    };
+    let mut pipeline = Pipeline {
+        name: name_of(root),
+        root: root.to_owned(),
+        source: source.clone(),
+        profile,
+        template_searchpath: search_path(reader, fields.get("template_searchpath"), root),
+        assets: Vec::new(),
+        asset_aliases: Vec::new(),
+        dags: Vec::new(),
+        user_defined_macros: user_defined(reader, fields.get("user_defined_macros"), "user_defined_macros"),
+        user_defined_filters: user_defined(reader, fields.get("user_defined_filters"), "user_defined_filters"),
+        variables: variables(reader, fields.get("variables")),
+        connections: connections(reader, fields.get("connections")),
+        secrets: fields.get("secrets").and_then(|node| reader.strings(node, "`secrets`")).unwrap_or_default(),
+        warnings: Vec::new(),
+    };
+    if let Some(node) = fields.get("assets") {
+        read_assets(reader, node, &mut pipeline);
+    }
+    if let Some(node) = fields.get("asset_aliases") {
+        for item in reader.list(node, "`asset_aliases`").unwrap_or_default() {
+            if let Some(name) = reader.string(item, "an asset alias") {
+                match AssetAlias::new(&name) {
+                    Ok(alias) => pipeline.asset_aliases.push(alias),
+                    Err(error) => reader.problem(Problem::error(error.message, item.place.clone())),
+                }
+            }
+        }
+    }
+    let Some(dags) = fields.get("dags") else {
+        let place = fields.key_place("dags").unwrap_or(&fields.place).clone();
+        reader.problem(
+            Problem::error("a pipeline needs `dags`", place).help("the smallest: dags: {my_dag: {tasks: {...}}}"),
+        );
+        return None;
+    };
+    for (dag_id, key, node) in reader.entries(dags, "`dags`")? {
+        if let Some(dag) = read_dag(reader, &pipeline, dag_id, &key.place, node) {
+            pipeline.dags.push(dag);
+        }
+    }
+    Some(pipeline)
+}
+
+fn read_assets(reader: &mut Reader, node: &Node, pipeline: &mut Pipeline) {
+    for (key, key_node, value) in reader.entries(node, "`assets`").unwrap_or_default() {
+        let what = format!("asset `{key}`");
+        let default_name = Json::from(key);
+        let made = match &value.kind {
+            Kind::Str { text, .. } => {
+                let uri = Json::from(text.as_str());
+                Asset::construct(
+                    AssetClass::Asset,
+                    &AssetArgs { name: Some(&default_name), uri: Some(&uri), ..AssetArgs::default() },
+                )
+            }
+            Kind::Null => {
+                Asset::construct(AssetClass::Asset, &AssetArgs { name: Some(&default_name), ..AssetArgs::default() })
+            }
+            Kind::Map(_) => {
+                let Some(fields) = reader.fields(value, &what, &ASSET_KEYS) else { continue };
+                let given = |name: &str| fields.get(name).map(Node::to_json);
+                let (name, uri, group, extra) = (given("name"), given("uri"), given("group"), given("extra"));
+                if let Some(extra) = fields.get("extra") {
+                    let _ = reader.entries(extra, &format!("`extra` of {what}"));
+                }
+                let args = AssetArgs {
+                    name: Some(name.as_ref().unwrap_or(&default_name)),
+                    uri: uri.as_ref(),
+                    group: group.as_ref(),
+                    extra: extra.as_ref(),
+                    access_control: None,
+                };
+                Asset::construct(AssetClass::Asset, &args)
+            }
+            _ => {
+                reader.expected(value, &what, "a URI, or {uri, name, group, extra}");
+                continue;
+            }
+        };
+        match made {
+            Ok((asset, warnings)) => {
+                for warning in warnings {
+                    reader.problem(Problem::warning(warning, value.place.clone()));
+                }
+                if let Some(other) = pipeline.assets.iter().find(|def| def.asset.name == asset.name) {
+                    reader.problem(
+                        Problem::error(format!("two assets are named `{}`", asset.name), key_node.place.clone())
+                            .related(other.place.clone(), "the first"),
+                    );
+                }
+                pipeline.assets.push(AssetDef { key: key.to_owned(), asset, place: key_node.place.clone() });
+            }
+            Err(error) => reader.problem(
+                Problem::error(format!("{what}: {}", error.message), value.place.clone())
+                    .label(format!("{}, as Airflow raises it", error.class)),
+            ),
+        }
+    }
+}
+
+/// Reads an asset expression; unknown names are problems at their place.
+pub(super) fn asset_expression(
+    reader: &mut Reader,
+    node: &Node,
+    pipeline: &Pipeline,
+    what: &str,
+) -> Option<AssetCondition> {
+    if node.get("__type").is_some() {
+        return match crate::asset::decode_asset_like(&node.to_json()) {
+            Ok(condition) => Some(condition),
+            Err(error) => {
+                reader
+                    .problem(Problem::error(format!("{what}: {}: {}", error.class, error.message), node.place.clone()));
+                None
+            }
+        };
+    }
+    let text = reader.string(node, what)?;
+    let lookup = |name: &str| pipeline.asset(name).map(|def| AssetCondition::Asset(def.asset.clone()));
+    let error = match parse_expression(&text, false, &lookup) {
+        Ok(condition) => return Some(condition),
+        Err(error) => error,
+    };
+    let name = text.get(error.range.clone()).unwrap_or_default().trim_matches(['"', '\'']).to_owned();
+    let place = inside(&node.place, &text, error.range.clone());
+    let problem = if error.error.class == "NameError" {
+        Problem::error(format!("unknown asset `{name}`"), place)
+            .maybe_help(suggestion(&name, pipeline.assets.iter().map(|def| def.key.as_str())))
+    } else {
+        Problem::error(format!("{what}: {}", error.error.message), place)
+    };
+    reader.problem(problem);
+    None
+}
+
+/// A part of a string's place, where the file has the string's text unchanged.
+fn inside(place: &Place, text: &str, range: std::ops::Range<usize>) -> Place {
+    let written = place.text();
+    let lead = usize::from(written.starts_with(['"', '\'']));
+    if written.get(lead..lead + text.len()) != Some(text) {
+        return place.clone();
+    }
+    let start = place.range.start + lead;
+    let end = (start + range.end).max(start + range.start + 1).min(place.range.end);
+    Place { source: place.source.clone(), range: (start + range.start).min(end)..end }
+}
+
+pub(super) fn search_path(reader: &mut Reader, node: Option<&Node>, root: &Utf8Path) -> Vec<Utf8PathBuf> {
+    let Some(node) = node else { return Vec::new() };
+    let folders = reader.strings(node, "`template_searchpath`").unwrap_or_default();
+    for folder in &folders {
+        if !root.join(folder).is_dir() {
+            reader.problem(Problem::warning(
+                format!("`template_searchpath`: there is no folder {}", root.join(folder)),
+                node.place.clone(),
+            ));
+        }
+    }
+    folders.into_iter().map(Utf8PathBuf::from).collect()
+}
+
+pub(super) fn user_defined(reader: &mut Reader, node: Option<&Node>, what: &str) -> Vec<(String, UserDefined)> {
+    let Some(node) = node else { return Vec::new() };
+    let mut found = Vec::new();
+    for (name, _, value) in reader.entries(node, &format!("`{what}`")).unwrap_or_default() {
+        let defined = match value.get("expression") {
+            Some(expression) if matches!(&value.kind, Kind::Map(entries) if entries.len() == 1) => {
+                let Some(text) = reader.string(expression, &format!("the expression of `{name}`")) else { continue };
+                UserDefined::Expression(text, expression.place.clone())
+            }
+            _ => UserDefined::Value(value.to_json()),
+        };
+        found.push((name.to_owned(), defined));
+    }
+    found
+}
+
+/// Variables: Airflow stores strings, so anything else must be written as one.
+pub(super) fn variables(reader: &mut Reader, node: Option<&Node>) -> Map<String, Json> {
+    let Some(node) = node else { return Map::new() };
+    let mut found = Map::new();
+    for (name, _, value) in reader.entries(node, "`variables`").unwrap_or_default() {
+        match &value.kind {
+            Kind::Str { text, .. } => {
+                found.insert(name.to_owned(), Json::from(text.as_str()));
+            }
+            Kind::Map(_) | Kind::Seq(_) => reader.problem(
+                Problem::error(format!("variable `{name}` must be a string: Airflow stores text"), value.place.clone())
+                    .help("write its JSON text in single quotes, as `airflow variables set` would get it"),
+            ),
+            _ => reader.expected(value, &format!("variable `{name}`"), "a string"),
+        }
+    }
+    found
+}
+
+/// Keys of a connection.
+pub const CONNECTION_KEYS: [&str; 8] =
+    ["conn_type", "description", "host", "schema", "login", "password", "port", "extra"];
+
+/// Connections: Airflow's columns; `extra` may be written as a mapping and is stored as its JSON text.
+pub(super) fn connections(reader: &mut Reader, node: Option<&Node>) -> Map<String, Json> {
+    let Some(node) = node else { return Map::new() };
+    let mut found = Map::new();
+    for (id, _, value) in reader.entries(node, "`connections`").unwrap_or_default() {
+        let what = format!("connection `{id}`");
+        let Some(fields) = reader.fields(value, &what, &CONNECTION_KEYS) else { continue };
+        let mut connection = Map::new();
+        for (name, _, value) in fields.iter() {
+            let json = match (name, &value.kind) {
+                ("extra", Kind::Map(_)) => Json::from(value.to_json().to_string()),
+                ("port", Kind::Number(_)) | (_, Kind::Null) => value.to_json(),
+                ("port", _) => {
+                    reader.expected(value, &format!("`port` of {what}"), "a whole number");
+                    continue;
+                }
+                (_, Kind::Str { text, .. }) => Json::from(text.as_str()),
+                _ => {
+                    reader.expected(value, &format!("`{name}` of {what}"), "a string");
+                    continue;
+                }
+            };
+            connection.insert(name.to_owned(), json);
+        }
+        found.insert(id.to_owned(), Json::Object(connection));
+    }
+    found
+}

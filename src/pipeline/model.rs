@@ -1,0 +1,215 @@
+//! What a pipeline file says, with defaults filled in.
+
+use std::sync::Arc;
+
+use camino::Utf8PathBuf;
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value as Json};
+
+use super::call::Call;
+use super::source::{Place, Problem, Source};
+use crate::asset::{Asset, AssetAlias, AssetCondition};
+use crate::jinja::{Syntax, UndefinedKind};
+use crate::render::FieldValue;
+
+/// The version of Airflow whose behaviour is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Profile {
+    /// Airflow 3.3
+    #[default]
+    Airflow33,
+    /// Airflow 2.10
+    Airflow210,
+}
+
+impl Profile {
+    /// Its name in files and flags.
+    pub fn name(self) -> &'static str {
+        match self {
+            Profile::Airflow33 => "airflow-3.3",
+            Profile::Airflow210 => "airflow-2.10",
+        }
+    }
+}
+
+/// A pipeline: Dags, assets, and the folder their templates are in.
+#[derive(Debug, Clone)]
+pub struct Pipeline {
+    /// The folder's name, used in reports and snapshot paths.
+    pub name: String,
+    /// The folder.
+    pub root: Utf8PathBuf,
+    /// The file.
+    pub source: Arc<Source>,
+    /// `profile`
+    pub profile: Profile,
+    /// `template_searchpath`, joined to every Dag's own.
+    pub template_searchpath: Vec<Utf8PathBuf>,
+    /// `assets`, in order.
+    pub assets: Vec<AssetDef>,
+    /// `asset_aliases`
+    pub asset_aliases: Vec<AssetAlias>,
+    /// `dags`, in order.
+    pub dags: Vec<Dag>,
+    /// `user_defined_macros`
+    pub user_defined_macros: Vec<(String, UserDefined)>,
+    /// `user_defined_filters`
+    pub user_defined_filters: Vec<(String, UserDefined)>,
+    /// `variables`
+    pub variables: Map<String, Json>,
+    /// `connections`
+    pub connections: Map<String, Json>,
+    /// `secrets`: names whose values are masked.
+    pub secrets: Vec<String>,
+    /// Warnings found while reading.
+    pub warnings: Vec<Problem>,
+}
+
+/// An asset of the pipeline.
+#[derive(Debug, Clone)]
+pub struct AssetDef {
+    /// The key in the file; expressions use it.
+    pub key: String,
+    /// The asset.
+    pub asset: Asset,
+    /// Where it is written.
+    pub place: Place,
+}
+
+/// A value or an expression given as `user_defined_macros` or `user_defined_filters`.
+#[derive(Debug, Clone)]
+pub enum UserDefined {
+    /// A plain value.
+    Value(Json),
+    /// `{expression: "..."}`
+    Expression(String, Place),
+}
+
+/// A Dag.
+#[derive(Debug, Clone)]
+pub struct Dag {
+    /// The key in the file.
+    pub dag_id: String,
+    /// Where the key is written.
+    pub place: Place,
+    /// `schedule`
+    pub schedule: Schedule,
+    /// `start_date`
+    pub start_date: Option<DateTime<Utc>>,
+    /// `end_date`
+    pub end_date: Option<DateTime<Utc>>,
+    /// `timezone`
+    pub timezone: String,
+    /// `catchup`
+    pub catchup: bool,
+    /// `max_active_runs`
+    pub max_active_runs: i64,
+    /// `is_paused`
+    pub is_paused: bool,
+    /// `params`, as written: plain values.
+    pub params: Map<String, Json>,
+    /// `default_args`
+    pub default_args: Vec<(String, FieldValue)>,
+    /// `render_template_as_native_obj`
+    pub native: bool,
+    /// `template_undefined`
+    pub undefined: UndefinedKind,
+    /// `jinja_environment_kwargs`
+    pub syntax: Syntax,
+    /// `autoescape` of `jinja_environment_kwargs`
+    pub autoescape: bool,
+    /// `template_searchpath` of this Dag, then the pipeline's; the pipeline's folder comes first of all.
+    pub template_searchpath: Vec<Utf8PathBuf>,
+    /// `user_defined_macros` of this Dag
+    pub user_defined_macros: Vec<(String, UserDefined)>,
+    /// `user_defined_filters` of this Dag
+    pub user_defined_filters: Vec<(String, UserDefined)>,
+    /// `tasks`, in order.
+    pub tasks: Vec<Task>,
+}
+
+/// What starts a Dag's runs.
+#[derive(Debug, Clone)]
+pub enum Schedule {
+    /// `null`
+    None,
+    /// A cron string or preset, read in the Dag's zone (Airflow 3's `CronTriggerTimetable`, `@once`, `@continuous`).
+    Cron(String, Place),
+    /// A plain condition over assets (`AssetTriggeredTimetable`).
+    Assets(AssetCondition, Place),
+    /// `PartitionedAssetTimetable`
+    Partitioned(PartitionedSchedule),
+    /// Any other timetable, by constructor call.
+    Timetable(Call),
+    /// `AssetOrTimeSchedule`: a timetable and assets.
+    AssetOrTime(Box<Schedule>, AssetCondition, Place),
+    /// A timetable in its serialized form.
+    Serialized(Json, Place),
+}
+
+/// `PartitionedAssetTimetable`
+#[derive(Debug, Clone)]
+pub struct PartitionedSchedule {
+    /// `assets`
+    pub assets: AssetCondition,
+    /// `default_partition_mapper`
+    pub default_partition_mapper: Option<super::call::Arg>,
+    /// `partition_mapper_config`
+    pub partition_mapper_config: Vec<(AssetCondition, super::call::Arg)>,
+    /// Where it is written.
+    pub place: Place,
+}
+
+/// A task.
+#[derive(Debug, Clone)]
+pub struct Task {
+    /// The key in the file.
+    pub task_id: String,
+    /// Where the key is written.
+    pub place: Place,
+    /// `operator`, as written.
+    pub operator: Option<String>,
+    /// `template_fields`: as written, else the operator's; with what the author gave, or the operator's default.
+    pub fields: Vec<TaskField>,
+    /// `template_ext`
+    pub template_ext: Vec<String>,
+    /// `inlets`
+    pub inlets: Vec<AssetCondition>,
+    /// `outlets`
+    pub outlets: Vec<AssetCondition>,
+    /// `params` of the task; they win over the Dag's.
+    pub params: Map<String, Json>,
+    /// `retries`
+    pub retries: i64,
+    /// `owner`
+    pub owner: String,
+    /// `expand`: arguments with one value per map index.
+    pub expand: Vec<(String, Vec<FieldValue>)>,
+    /// Every other argument of the operator, as written.
+    pub arguments: Vec<(String, FieldValue)>,
+    /// True when the task is mapped.
+    pub mapped: bool,
+}
+
+/// A template field of a task.
+#[derive(Debug, Clone)]
+pub struct TaskField {
+    /// The attribute's name.
+    pub name: String,
+    /// Its value; `None` when the author gave none and the operator's own is not known.
+    pub value: Option<FieldValue>,
+    /// Where it is written.
+    pub place: Option<Place>,
+}
+
+impl Pipeline {
+    /// The Dag of that id.
+    pub fn dag(&self, dag_id: &str) -> Option<&Dag> {
+        self.dags.iter().find(|dag| dag.dag_id == dag_id)
+    }
+
+    /// The asset of that key or name.
+    pub fn asset(&self, key: &str) -> Option<&AssetDef> {
+        self.assets.iter().find(|def| def.key == key).or_else(|| self.assets.iter().find(|def| def.asset.name == key))
+    }
+}

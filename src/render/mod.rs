@@ -1,0 +1,11 @@
+//! Operator templates: which arguments of an operator are templates, and rendering them as Airflow does.
+//!
+//! A task's fields are data ([`FieldValue`]); [`operators`] knows which arguments of Airflow's operators are templates and
+//! which endings make a string a file name; [`TaskTemplates::render`] renders every field for one template context.
+
+pub mod operators;
+mod task;
+mod value;
+
+pub use task::{FieldError, FieldPath, RenderedField, TaskTemplates};
+pub use value::FieldValue;

@@ -1,0 +1,178 @@
+//! One task's template fields, rendered for one context.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::FieldValue;
+use crate::jinja::{Engine, Environment, Names, Rendered, TemplateError};
+use crate::python::{PyErr, Value};
+
+/// A field, or a place inside it: `env.REGION`, `arguments[0]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldPath {
+    /// The field's name.
+    pub field: String,
+    /// Keys and indexes inside it.
+    pub inner: Vec<String>,
+}
+
+impl fmt::Display for FieldPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.field)?;
+        for part in &self.inner {
+            if !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()) {
+                write!(f, "[{part}]")?;
+            } else {
+                write!(f, ".{part}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a field could not be rendered.
+#[derive(Debug, Clone)]
+pub struct FieldError {
+    /// The string that failed.
+    pub path: FieldPath,
+    /// The file it was read from, if its text named one.
+    pub file: Option<String>,
+    /// The template's text that the error's line and range refer to, where it is known.
+    pub source: Option<Arc<str>>,
+    /// What Airflow would raise.
+    pub error: TemplateError,
+}
+
+/// A field after rendering.
+#[derive(Debug, Clone)]
+pub struct RenderedField {
+    /// The field's name.
+    pub name: String,
+    /// The file it was read from, if its text named one.
+    pub file: Option<String>,
+    /// False when the value was false and Airflow left it alone.
+    pub rendered: bool,
+    /// The text, or the Python value (nested fields, native mode).
+    pub value: Result<Value, Box<FieldError>>,
+}
+
+/// The template fields of one task, and the environment of its Dag.
+#[derive(Debug, Clone)]
+pub struct TaskTemplates {
+    /// Fields in the order of `template_fields`.
+    pub fields: Vec<(String, FieldValue)>,
+    /// Endings that make a string the name of a file.
+    pub template_ext: Vec<String>,
+    /// The Dag's environment: search path, native mode, user macros.
+    pub environment: Arc<Environment>,
+}
+
+impl TaskTemplates {
+    /// Renders every field; one that fails leaves the others alone.
+    ///
+    /// As Airflow does it: when the Dag file is read, a field (or an item of a list field) that ends like a file name is
+    /// replaced by the file's text if the file exists. When the task runs, strings at any depth are rendered, and those
+    /// that still end like a file name are loaded by name.
+    pub fn render(&self, engine: &Engine, names: &Arc<dyn Names>) -> Vec<RenderedField> {
+        self.fields.iter().map(|(name, value)| self.render_field(engine, names, name, value)).collect()
+    }
+
+    /// Renders one field.
+    pub fn render_field(
+        &self,
+        engine: &Engine,
+        names: &Arc<dyn Names>,
+        name: &str,
+        value: &FieldValue,
+    ) -> RenderedField {
+        let fail = |error: PyErr| {
+            Box::new(FieldError {
+                path: FieldPath { field: name.to_owned(), inner: Vec::new() },
+                file: None,
+                source: None,
+                error: error.into(),
+            })
+        };
+        if !value.truth() {
+            let value = value.to_python().map_err(fail);
+            return RenderedField { name: name.to_owned(), file: None, rendered: false, value };
+        }
+        let file = match value {
+            FieldValue::Str(text) if self.is_file(text) => Some(text.clone()),
+            _ => None,
+        };
+        let mut string = |path: &[String], text: &str| -> Result<Value, LeafError> {
+            let inlined = path.len() <= usize::from(matches!(value, FieldValue::List(_)));
+            self.render_string(engine, names, text, inlined).map_err(|(file, source, error)| LeafError {
+                path: path.to_vec(),
+                file,
+                source,
+                error,
+            })
+        };
+        let value = value.map_strings(&mut string, &mut Vec::new()).map_err(|leaf| {
+            Box::new(FieldError {
+                path: FieldPath { field: name.to_owned(), inner: leaf.path },
+                file: leaf.file,
+                source: leaf.source,
+                error: leaf.error,
+            })
+        });
+        RenderedField { name: name.to_owned(), file, rendered: true, value }
+    }
+
+    fn is_file(&self, text: &str) -> bool {
+        self.template_ext.iter().any(|ending| text.ends_with(ending.as_str()))
+    }
+
+    /// Renders one string. `inlined` says that Airflow replaces a file name by the file's text when it reads the Dag file.
+    fn render_string(
+        &self,
+        engine: &Engine,
+        names: &Arc<dyn Names>,
+        text: &str,
+        inlined: bool,
+    ) -> Result<Value, (Option<String>, Option<Arc<str>>, TemplateError)> {
+        let mut file = self.is_file(text).then(|| text.to_owned());
+        let loaded = match (&file, &self.environment.loader, inlined) {
+            (Some(name), Some(loader), true) => loader.load(name).ok(),
+            _ => None,
+        };
+        let source: Arc<str> = loaded.unwrap_or_else(|| text.into());
+        let by_name = self.is_file(&source);
+        if by_name {
+            file = Some(source.to_string());
+        }
+        let result = if by_name {
+            engine.render_file(&self.environment, &source, names)
+        } else {
+            engine.render(&self.environment, &source, names)
+        };
+        match result {
+            Ok(Rendered::Text(text)) => Ok(Value::from(text)),
+            Ok(Rendered::Native(value)) => Ok(value),
+            Err(error) => {
+                let template = error.template.clone().or_else(|| by_name.then(|| source.to_string()));
+                let shown = match (&template, &self.environment.loader) {
+                    (Some(name), Some(loader)) => loader.load(name).ok(),
+                    (Some(_), None) => None,
+                    (None, _) => Some(source),
+                };
+                Err((file, shown, error))
+            }
+        }
+    }
+}
+
+struct LeafError {
+    path: Vec<String>,
+    file: Option<String>,
+    source: Option<Arc<str>>,
+    error: TemplateError,
+}
+
+impl From<PyErr> for LeafError {
+    fn from(error: PyErr) -> Self {
+        LeafError { path: Vec::new(), file: None, source: None, error: error.into() }
+    }
+}

@@ -1,0 +1,3 @@
+{% macro only_partition(table, region, day) -%}
+DELETE FROM {{ table }} WHERE region = '{{ region }}' AND day = DATE '{{ day }}';
+{%- endmacro %}
