@@ -1,12 +1,10 @@
 //! Reads one Dag of a pipeline file.
 
-use std::str::FromStr;
-
 use super::load::{search_path, user_defined};
 use super::model::{Dag, Pipeline};
 use super::reader::Reader;
-use super::schedule::read_schedule;
-use super::source::{Place, Problem, suggestion};
+use super::schedule::{Surroundings, read_schedule};
+use super::source::{Place, Problem, closest, suggestion};
 use super::task::{field_value, read_task};
 use super::yaml::{Kind, Node};
 use crate::jinja::{Syntax, UndefinedKind};
@@ -54,7 +52,12 @@ pub(super) fn read_dag(
     let mut dag = Dag {
         dag_id: dag_id.to_owned(),
         place: place.clone(),
-        schedule: read_schedule(reader, pipeline, get("schedule"))?,
+        timetable: read_schedule(
+            reader,
+            &Surroundings { pipeline, zone: Zone::parse(&timezone).unwrap_or(Zone::UTC) },
+            get("schedule"),
+        )?,
+        schedule_place: get("schedule").map_or(place, |node| &node.place).clone(),
         start_date: get("start_date").and_then(|node| reader.instant(node, "`start_date`")),
         end_date: get("end_date").and_then(|node| reader.instant(node, "`end_date`")),
         timezone,
@@ -112,20 +115,23 @@ pub(super) fn zone(reader: &mut Reader, node: &Node, what: &str) -> Option<Strin
     match Zone::parse(&name) {
         Ok(_) => Some(name),
         Err(error) => {
-            let close = chrono_tz::Tz::from_str(&name).ok().map(|zone| format!("did you mean `{}`?", zone.name()));
-            let close = close.or_else(|| {
-                super::source::closest(&name, chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name()))
-                    .map(|name| format!("did you mean `{name}`?"))
-            });
             let problem = Problem::error(format!("{what}: there is no time zone `{name}`"), node.place.clone())
                 .label(format!("{}: {}", error.class, error.message))
-                .maybe_help(
-                    close.or_else(|| Some("names are those of the IANA database, such as Europe/Berlin".to_owned())),
-                );
+                .maybe_help(zone_help(&name));
             reader.problem(problem);
             None
         }
     }
+}
+
+/// Advice for a time zone that does not exist.
+pub(super) fn zone_help(name: &str) -> Option<String> {
+    let exact = chrono_tz::Tz::from_str_insensitive(name).ok().map(chrono_tz::Tz::name);
+    let close = exact.or_else(|| closest(name, chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name())));
+    Some(match close {
+        Some(close) => format!("did you mean `{close}`?"),
+        None => "names are those of the IANA database, such as Europe/Berlin".to_owned(),
+    })
 }
 
 fn undefined(reader: &mut Reader, node: &Node) -> Option<UndefinedKind> {
@@ -170,7 +176,7 @@ fn environment_kwargs(reader: &mut Reader, node: Option<&Node>) -> (Syntax, bool
     let mut autoescape = false;
     let Some(node) = node else { return (syntax, autoescape) };
     for (name, key, value) in reader.entries(node, "`jinja_environment_kwargs`").unwrap_or_default() {
-        let mut text = |reader: &mut Reader, target: &mut String| {
+        let text = |reader: &mut Reader, target: &mut String| {
             if let Some(given) = reader.string(value, &format!("`{name}`")) {
                 if given.is_empty() {
                     reader.problem(Problem::error(format!("`{name}` must not be empty"), value.place.clone()));

@@ -102,6 +102,7 @@ fn read_pipeline(reader: &mut Reader, tree: &Node, source: &Arc<Source>, root: &
         variables: variables(reader, fields.get("variables")),
         connections: connections(reader, fields.get("connections")),
         secrets: fields.get("secrets").and_then(|node| reader.strings(node, "`secrets`")).unwrap_or_default(),
+        evaluate: None,
         warnings: Vec::new(),
     };
     if let Some(node) = fields.get("assets") {

@@ -1,6 +1,5 @@
 //! Pipeline and scenario files.
 
-pub mod call;
 mod dag;
 mod load;
 mod model;
@@ -13,11 +12,10 @@ pub mod yaml;
 
 pub use dag::DAG_KEYS;
 pub use load::{ASSET_KEYS, CONNECTION_KEYS, FILE_NAMES, PIPELINE_KEYS, from_source, load, name_of};
-pub use model::{AssetDef, Dag, PartitionedSchedule, Pipeline, Profile, Schedule, Task, TaskField, UserDefined};
+pub use model::{AssetDef, Dag, Pipeline, Profile, Task, TaskField, UserDefined};
 pub use scenario::{
     Action, AliasAdd, Emit, ProducerRun, SCENARIO_KEYS, STEPS, Scenario, Step, TaskOutcome, load_scenario,
     scenario_files, scenario_from_source,
 };
-pub use schedule::{ASSET_TIMETABLES, MAPPERS, TIMETABLES};
 pub use source::{Place, Problem, Severity, Source};
 pub use task::TASK_KEYS;

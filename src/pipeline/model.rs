@@ -6,11 +6,12 @@ use camino::Utf8PathBuf;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value as Json};
 
-use super::call::Call;
 use super::source::{Place, Problem, Source};
 use crate::asset::{Asset, AssetAlias, AssetCondition};
 use crate::jinja::{Syntax, UndefinedKind};
+use crate::partition::Evaluate;
 use crate::render::FieldValue;
+use crate::timetable::Timetable;
 
 /// The version of Airflow whose behaviour is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -61,6 +62,8 @@ pub struct Pipeline {
     pub connections: Map<String, Json>,
     /// `secrets`: names whose values are masked.
     pub secrets: Vec<String>,
+    /// What runs the expressions of `ExpressionMapper`.
+    pub evaluate: Option<Arc<dyn Evaluate>>,
     /// Warnings found while reading.
     pub warnings: Vec<Problem>,
 }
@@ -92,13 +95,15 @@ pub struct Dag {
     pub dag_id: String,
     /// Where the key is written.
     pub place: Place,
-    /// `schedule`
-    pub schedule: Schedule,
+    /// `schedule`: the timetable
+    pub timetable: Arc<dyn Timetable>,
+    /// Where `schedule` is written.
+    pub schedule_place: Place,
     /// `start_date`
     pub start_date: Option<DateTime<Utc>>,
     /// `end_date`
     pub end_date: Option<DateTime<Utc>>,
-    /// `timezone`
+    /// `timezone`, by name
     pub timezone: String,
     /// `catchup`
     pub catchup: bool,
@@ -126,38 +131,6 @@ pub struct Dag {
     pub user_defined_filters: Vec<(String, UserDefined)>,
     /// `tasks`, in order.
     pub tasks: Vec<Task>,
-}
-
-/// What starts a Dag's runs.
-#[derive(Debug, Clone)]
-pub enum Schedule {
-    /// `null`
-    None,
-    /// A cron string or preset, read in the Dag's zone (Airflow 3's `CronTriggerTimetable`, `@once`, `@continuous`).
-    Cron(String, Place),
-    /// A plain condition over assets (`AssetTriggeredTimetable`).
-    Assets(AssetCondition, Place),
-    /// `PartitionedAssetTimetable`
-    Partitioned(PartitionedSchedule),
-    /// Any other timetable, by constructor call.
-    Timetable(Call),
-    /// `AssetOrTimeSchedule`: a timetable and assets.
-    AssetOrTime(Box<Schedule>, AssetCondition, Place),
-    /// A timetable in its serialized form.
-    Serialized(Json, Place),
-}
-
-/// `PartitionedAssetTimetable`
-#[derive(Debug, Clone)]
-pub struct PartitionedSchedule {
-    /// `assets`
-    pub assets: AssetCondition,
-    /// `default_partition_mapper`
-    pub default_partition_mapper: Option<super::call::Arg>,
-    /// `partition_mapper_config`
-    pub partition_mapper_config: Vec<(AssetCondition, super::call::Arg)>,
-    /// Where it is written.
-    pub place: Place,
 }
 
 /// A task.

@@ -7,12 +7,14 @@ use chrono::{DateTime, TimeZone, Utc};
 use serde_json::{Map, Value as Json};
 
 use super::load::{asset_expression, connections, variables};
-use super::model::{Pipeline, Schedule};
+use super::model::Pipeline;
 use super::reader::{Fields, Reader};
-use super::schedule::read_schedule;
+use super::schedule::{Surroundings, read_schedule};
 use super::source::{Place, Problem, Severity, Source, closest, suggestion};
 use super::yaml::{self, Kind, Node};
 use crate::asset::{AssetCondition, AssetKey, AssetRef, EventSource};
+use crate::python::Zone;
+use crate::timetable::Timetable;
 
 /// Keys of a scenario.
 pub const SCENARIO_KEYS: [&str; 10] =
@@ -89,7 +91,7 @@ pub enum Action {
     /// Whether an asset is active.
     Activate(AssetKey, bool),
     /// A Dag gets another schedule.
-    UpdateTimetable(String, Box<Schedule>),
+    UpdateTimetable(String, Arc<dyn Timetable>),
     /// A Dag is stale: its file is gone.
     Stale(String, bool),
     /// All runs of a Dag succeed.
@@ -329,7 +331,9 @@ fn read_step(reader: &mut Reader, node: &Node, pipeline: &Pipeline) -> Option<St
                 reader.problem(Problem::error("`update_timetable` needs `schedule`", place.clone()));
                 return None;
             };
-            step(Action::UpdateTimetable(dag, Box::new(read_schedule(reader, pipeline, Some(schedule))?)))
+            let zone = pipeline.dag(&dag).and_then(|dag| Zone::parse(&dag.timezone).ok()).unwrap_or(Zone::UTC);
+            let timetable = read_schedule(reader, &Surroundings { pipeline, zone }, Some(schedule))?;
+            step(Action::UpdateTimetable(dag, timetable))
         }
         other => {
             reader.problem(Problem::error(format!("step `{other}` is not supported"), place.clone()));

@@ -1,72 +1,63 @@
-//! Reads the `schedule` of a Dag.
+//! Reads the `schedule` of a Dag into a timetable.
 
-use super::call::{self, Arg, Call};
+use std::sync::Arc;
+
+use serde_json::{Map, Value as Json};
+
+use super::dag::zone_help;
 use super::load::asset_expression;
-use super::model::{PartitionedSchedule, Pipeline, Schedule};
+use super::model::Pipeline;
 use super::reader::Reader;
 use super::source::{Place, Problem, closest, suggestion};
 use super::yaml::{Kind, Node};
 use crate::asset::{AssetCondition, parse_expression};
+use crate::partition::{Evaluate, IdentityMapper, Mapper, read_mapper};
+use crate::python::{PyErr, Zone};
+use crate::timetable::{
+    AssetOrTimeSchedule, AssetTriggeredTimetable, NullTimetable, PartitionedAssetTimetable, TIMETABLE_CLASSES,
+    Timetable, construct, decode_timetable, from_schedule,
+};
 
-/// Timetables that are built by a constructor call alone.
-pub const TIMETABLES: [&str; 11] = [
-    "PartitionedAtRuntime",
-    "CronPartitionTimetable",
-    "CronTriggerTimetable",
-    "MultipleCronTriggerTimetable",
-    "CronDataIntervalTimetable",
-    "DeltaDataIntervalTimetable",
-    "DeltaTriggerTimetable",
-    "EventsTimetable",
-    "NullTimetable",
-    "OnceTimetable",
-    "ContinuousTimetable",
-];
+/// What a schedule is read against.
+pub(super) struct Surroundings<'a> {
+    /// Assets and expression mappers.
+    pub pipeline: &'a Pipeline,
+    /// The Dag's zone: cron strings are read in it.
+    pub zone: Zone,
+}
 
-/// Timetables that take assets.
-pub const ASSET_TIMETABLES: [&str; 3] = ["PartitionedAssetTimetable", "AssetTriggeredTimetable", "AssetOrTimeSchedule"];
+/// Reads a schedule; `None` is Airflow's default, no schedule.
+pub(super) fn read_schedule(
+    reader: &mut Reader,
+    around: &Surroundings<'_>,
+    node: Option<&Node>,
+) -> Option<Arc<dyn Timetable>> {
+    let Some(node) = node else { return Some(Arc::new(NullTimetable)) };
+    let timetable = schedule(reader, around, node)?;
+    // Two assets in one place of a condition are fine; a timetable that cannot be one is not.
+    match timetable.validate() {
+        Ok(()) => Some(timetable),
+        Err(error) => refuse(reader, &error, node.place.clone()),
+    }
+}
 
-/// Partition mappers, and partita's own `ExpressionMapper`.
-pub const MAPPERS: [&str; 14] = [
-    "IdentityMapper",
-    "StartOfHourMapper",
-    "StartOfDayMapper",
-    "StartOfWeekMapper",
-    "StartOfMonthMapper",
-    "StartOfQuarterMapper",
-    "StartOfYearMapper",
-    "ProductMapper",
-    "ChainMapper",
-    "AllowedKeyMapper",
-    "FixedKeyMapper",
-    "RollupMapper",
-    "FanOutMapper",
-    "ExpressionMapper",
-];
-
-pub(super) fn read_schedule(reader: &mut Reader, pipeline: &Pipeline, node: Option<&Node>) -> Option<Schedule> {
-    let Some(node) = node else { return Some(Schedule::None) };
+fn schedule(reader: &mut Reader, around: &Surroundings<'_>, node: &Node) -> Option<Arc<dyn Timetable>> {
     match &node.kind {
-        Kind::Null => Some(Schedule::None),
-        Kind::Str { text, .. } => text_schedule(reader, pipeline, node, text),
-        Kind::Seq(items) => {
-            let mut parts = Vec::with_capacity(items.len());
-            for item in items {
-                parts.push(asset_expression(reader, item, pipeline, "an asset of `schedule`")?);
+        Kind::Null => Some(Arc::new(NullTimetable)),
+        Kind::Str { text, .. } => text_schedule(reader, around, node, text),
+        Kind::Seq(items) => Some(Arc::new(AssetTriggeredTimetable::new(all_of(reader, around, items)?))),
+        Kind::Map(_) if node.get("__type").is_some() => match node.get("__type").and_then(Node::as_str) {
+            Some(kind) if kind.starts_with("asset") => {
+                let condition = asset_expression(reader, node, around.pipeline, "`schedule`")?;
+                Some(Arc::new(AssetTriggeredTimetable::new(condition)))
             }
-            Some(Schedule::Assets(AssetCondition::All(parts), node.place.clone()))
-        }
-        Kind::Map(_) if node.get("__type").is_some() => {
-            let json = node.to_json();
-            match node.get("__type").and_then(Node::as_str) {
-                Some(kind) if kind.starts_with("asset") => {
-                    Some(Schedule::Assets(asset_expression(reader, node, pipeline, "`schedule`")?, node.place.clone()))
-                }
-                _ => Some(Schedule::Serialized(json, node.place.clone())),
-            }
-        }
+            _ => match decode_timetable(&node.to_json()) {
+                Ok(timetable) => Some(timetable),
+                Err(error) => refuse(reader, &error, node.place.clone()),
+            },
+        },
         Kind::Map(entries) => match entries.as_slice() {
-            [(name, arguments)] => class_schedule(reader, pipeline, name, arguments),
+            [(name, arguments)] => class_schedule(reader, around, name, arguments),
             _ => {
                 let problem = Problem::error("`schedule` is one class name with its arguments", node.place.clone());
                 reader
@@ -81,45 +72,69 @@ pub(super) fn read_schedule(reader: &mut Reader, pipeline: &Pipeline, node: Opti
     }
 }
 
-/// A plain string: a timetable without arguments, an asset expression, or a cron string.
-fn text_schedule(reader: &mut Reader, pipeline: &Pipeline, node: &Node, text: &str) -> Option<Schedule> {
-    if TIMETABLES.contains(&text) {
-        return Some(Schedule::Timetable(Call {
-            class: text.to_owned(),
-            positional: Vec::new(),
-            keyword: Vec::new(),
-            place: node.place.clone(),
-        }));
+/// `AssetAll(*items)`: what a list of assets means.
+fn all_of(reader: &mut Reader, around: &Surroundings<'_>, items: &[Node]) -> Option<AssetCondition> {
+    let mut parts = Vec::with_capacity(items.len());
+    for item in items {
+        parts.push(asset_expression(reader, item, around.pipeline, "an asset of the list")?);
     }
-    if ASSET_TIMETABLES.contains(&text) {
-        let problem = Problem::error(format!("{text} needs `assets`"), node.place.clone());
-        reader.problem(problem.help(format!("write {{{text}: {{assets: ...}}}}")));
-        return None;
+    Some(AssetCondition::All(parts))
+}
+
+/// An error of Airflow's at a place.
+fn refuse<T>(reader: &mut Reader, error: &PyErr, place: Place) -> Option<T> {
+    let problem = Problem::error(error.message.clone(), place);
+    let problem = match &*error.class {
+        "Unsupported" | "NameError" => problem,
+        class => problem.label(format!("Airflow raises {class}")),
+    };
+    reader.problem(problem.maybe_help(error.hint.clone()));
+    None
+}
+
+/// A plain string: a timetable without arguments, an asset expression, or a cron string.
+fn text_schedule(
+    reader: &mut Reader,
+    around: &Surroundings<'_>,
+    node: &Node,
+    text: &str,
+) -> Option<Arc<dyn Timetable>> {
+    let pipeline = around.pipeline;
+    if TIMETABLE_CLASSES.contains(&text) {
+        return match construct(text, &[], &Map::new()) {
+            Ok(timetable) => Some(timetable),
+            Err(error) => refuse(reader, &error, node.place.clone()),
+        };
     }
     let lookup = |name: &str| pipeline.asset(name).map(|def| AssetCondition::Asset(def.asset.clone()));
     if parse_expression(text, false, &lookup).is_err() && looks_like_cron(text) {
-        return Some(Schedule::Cron(text.to_owned(), node.place.clone()));
+        return match from_schedule(Some(text), around.zone, false) {
+            Ok(timetable) => Some(timetable),
+            Err(error) => refuse(reader, &error, node.place.clone()),
+        };
     }
-    if let Some(close) = closest(text, TIMETABLES.into_iter().chain(ASSET_TIMETABLES)) {
-        if pipeline.asset(text).is_none() {
-            let problem = Problem::error(format!("unknown timetable `{text}`"), node.place.clone());
-            reader.problem(problem.help(format!("did you mean `{close}`?")));
-            return None;
-        }
+    if let Some(close) = closest(text, TIMETABLE_CLASSES.iter().copied()).filter(|_| pipeline.asset(text).is_none()) {
+        let problem = Problem::error(format!("unknown timetable `{text}`"), node.place.clone());
+        reader.problem(problem.help(format!("did you mean `{close}`?")));
+        return None;
     }
     let condition = asset_expression(reader, node, pipeline, "`schedule`")?;
-    Some(Schedule::Assets(condition, node.place.clone()))
+    Some(Arc::new(AssetTriggeredTimetable::new(condition)))
 }
 
 fn looks_like_cron(text: &str) -> bool {
-    text.starts_with('@')
-        || (text.split_whitespace().count() >= 5 && !text.contains(['(', ')', '"']) && !text.contains(" & "))
+    text.starts_with('@') || (text.split_whitespace().count() >= 5 && !text.contains(['(', ')', '"', '&']))
 }
 
-fn class_schedule(reader: &mut Reader, pipeline: &Pipeline, name: &Node, arguments: &Node) -> Option<Schedule> {
+fn class_schedule(
+    reader: &mut Reader,
+    around: &Surroundings<'_>,
+    name: &Node,
+    arguments: &Node,
+) -> Option<Arc<dyn Timetable>> {
     let class = reader.string(name, "the class name of a timetable")?;
     match class.as_str() {
-        "PartitionedAssetTimetable" => partitioned(reader, pipeline, name, arguments).map(Schedule::Partitioned),
+        "PartitionedAssetTimetable" => partitioned(reader, around, name, arguments),
         "AssetTriggeredTimetable" => {
             let assets = match &arguments.kind {
                 Kind::Map(_) if arguments.get("__type").is_none() => {
@@ -131,32 +146,46 @@ fn class_schedule(reader: &mut Reader, pipeline: &Pipeline, name: &Node, argumen
                 }
                 _ => arguments,
             };
-            Some(Schedule::Assets(asset_expression(reader, assets, pipeline, "`assets`")?, name.place.clone()))
+            let condition = match &assets.kind {
+                Kind::Seq(items) => all_of(reader, around, items)?,
+                _ => asset_expression(reader, assets, around.pipeline, "`assets`")?,
+            };
+            Some(Arc::new(AssetTriggeredTimetable::new(condition)))
         }
         "AssetOrTimeSchedule" => {
             let fields = reader.fields(arguments, &class, &["timetable", "assets"])?;
-            let Some(timetable) = fields.get("timetable") else {
-                return missing(reader, &class, "timetable", &name.place);
-            };
+            let Some(inner) = fields.get("timetable") else { return missing(reader, &class, "timetable", &name.place) };
             let Some(assets) = fields.get("assets") else { return missing(reader, &class, "assets", &name.place) };
-            let timetable = read_schedule(reader, pipeline, Some(timetable))?;
+            let inner = schedule(reader, around, inner)?;
             let condition = match &assets.kind {
-                // `_coerce_assets`: a list becomes AssetAll.
-                Kind::Seq(items) => {
-                    let mut parts = Vec::with_capacity(items.len());
-                    for item in items {
-                        parts.push(asset_expression(reader, item, pipeline, "an asset of `assets`")?);
-                    }
-                    AssetCondition::All(parts)
-                }
-                _ => asset_expression(reader, assets, pipeline, "`assets`")?,
+                Kind::Seq(items) => all_of(reader, around, items)?,
+                _ => asset_expression(reader, assets, around.pipeline, "`assets`")?,
             };
-            Some(Schedule::AssetOrTime(Box::new(timetable), condition, name.place.clone()))
+            Some(Arc::new(AssetOrTimeSchedule::new(condition, inner)))
         }
-        known if TIMETABLES.contains(&known) => call::call(reader, known, name, arguments, 0).map(Schedule::Timetable),
+        known if TIMETABLE_CLASSES.contains(&known) => {
+            let (positional, keyword) = match arguments.to_json() {
+                Json::Null => (Vec::new(), Map::new()),
+                Json::Array(items) => (items, Map::new()),
+                Json::Object(map) => (Vec::new(), map),
+                other => (vec![other], Map::new()),
+            };
+            match construct(known, &positional, &keyword) {
+                Ok(timetable) => Some(timetable),
+                Err(error) if error.class == "InvalidTimezone" => {
+                    let node = arguments.get("timezone").unwrap_or(name);
+                    let help = node.as_str().and_then(zone_help);
+                    reader.problem(
+                        Problem::error(error.message, node.place.clone()).label("no such time zone").maybe_help(help),
+                    );
+                    None
+                }
+                Err(error) => refuse(reader, &error, name.place.clone()),
+            }
+        }
         other => {
             let problem = Problem::error(format!("unknown timetable `{other}`"), name.place.clone());
-            reader.problem(problem.maybe_help(suggestion(other, TIMETABLES.into_iter().chain(ASSET_TIMETABLES))));
+            reader.problem(problem.maybe_help(suggestion(other, TIMETABLE_CLASSES.iter().copied())));
             None
         }
     }
@@ -167,8 +196,14 @@ fn missing<T>(reader: &mut Reader, class: &str, argument: &str, place: &Place) -
     None
 }
 
-fn partitioned(reader: &mut Reader, pipeline: &Pipeline, name: &Node, arguments: &Node) -> Option<PartitionedSchedule> {
+fn partitioned(
+    reader: &mut Reader,
+    around: &Surroundings<'_>,
+    name: &Node,
+    arguments: &Node,
+) -> Option<Arc<dyn Timetable>> {
     const CLASS: &str = "PartitionedAssetTimetable";
+    let pipeline = around.pipeline;
     let known = ["assets", "default_partition_mapper", "partition_mapper_config"];
     let (assets, fields) = match &arguments.kind {
         Kind::Map(_) if arguments.get("__type").is_none() => {
@@ -182,17 +217,17 @@ fn partitioned(reader: &mut Reader, pipeline: &Pipeline, name: &Node, arguments:
     };
     if let Kind::Seq(_) = assets.kind {
         let problem =
-            Problem::error("`assets` of PartitionedAssetTimetable is one expression, not a list", assets.place.clone());
+            Problem::error(format!("`assets` of {CLASS} is one expression, not a list"), assets.place.clone());
         reader.problem(problem.help("join the assets by `&` (all of them) or `|` (any of them)"));
         return None;
     }
-    let assets = asset_expression(reader, assets, pipeline, "`assets`")?;
+    let condition = asset_expression(reader, assets, pipeline, "`assets`")?;
     let get = |key: &str| fields.as_ref().and_then(|fields| fields.get(key));
-    let default_partition_mapper = match get("default_partition_mapper") {
-        Some(node) => Some(mapper(reader, node)?),
-        None => None,
+    let default: Mapper = match get("default_partition_mapper") {
+        Some(node) => mapper(reader, node, pipeline.evaluate.as_ref())?,
+        None => Arc::new(IdentityMapper::new(None)),
     };
-    let mut partition_mapper_config = Vec::new();
+    let mut config = Vec::new();
     if let Some(node) = get("partition_mapper_config") {
         let Kind::Map(entries) = &node.kind else {
             reader.expected(node, "`partition_mapper_config`", "a mapping from assets to mappers");
@@ -200,50 +235,47 @@ fn partitioned(reader: &mut Reader, pipeline: &Pipeline, name: &Node, arguments:
         };
         for (key, value) in entries {
             let asset = asset_expression(reader, key, pipeline, "a key of `partition_mapper_config`")?;
-            if matches!(asset, AssetCondition::All(_) | AssetCondition::Any(_)) {
-                let problem = Problem::error(
-                    "a key of `partition_mapper_config` is one asset, not an expression",
-                    key.place.clone(),
-                );
+            let listens = condition.leaves().contains(&&asset);
+            if !listens && matches!(asset, AssetCondition::Asset(_)) {
+                let problem =
+                    Problem::warning("this asset is not among `assets`: its mapper is never used", key.place.clone());
                 reader.problem(problem);
-                return None;
             }
-            partition_mapper_config.push((asset, mapper(reader, value)?));
+            config.push((asset, mapper(reader, value, pipeline.evaluate.as_ref())?));
         }
     }
-    Some(PartitionedSchedule { assets, default_partition_mapper, partition_mapper_config, place: name.place.clone() })
+    match PartitionedAssetTimetable::new(condition, config, default) {
+        Ok(timetable) => Some(Arc::new(timetable)),
+        Err(error) => refuse(reader, &error, name.place.clone()),
+    }
 }
 
-/// Reads a mapper; class names are checked all the way down.
-pub(super) fn mapper(reader: &mut Reader, node: &Node) -> Option<Arg> {
-    let arg = call::read(reader, node, "a mapper")?;
-    check_mapper(reader, &arg).then_some(arg)
-}
-
-fn check_mapper(reader: &mut Reader, arg: &Arg) -> bool {
-    let Arg::Call(call) = arg else { return true };
-    if !MAPPERS.contains(&call.class.as_str()) {
-        let problem = Problem::error(format!("unknown mapper `{}`", call.class), call.place.clone());
-        let help = closest(&call.class, MAPPERS).map(|close| format!("did you mean `{close}`?"));
-        reader.problem(problem.maybe_help(
-            help.or_else(|| Some("a mapper of your own is written as {ExpressionMapper: {...}}".to_owned())),
-        ));
-        return false;
+/// Reads a mapper; errors are put where the part that is wrong is written.
+pub(super) fn mapper(reader: &mut Reader, node: &Node, evaluate: Option<&Arc<dyn Evaluate>>) -> Option<Mapper> {
+    let error = match read_mapper(&node.to_json(), evaluate) {
+        Ok(mapper) => return Some(mapper),
+        Err(error) => error,
+    };
+    let (target, place) = node.at_pointer(&error.pointer);
+    if error.error.class == "InvalidTimezone" {
+        let zone = target.get("timezone").unwrap_or(target);
+        let help = zone.as_str().and_then(zone_help);
+        reader.problem(
+            Problem::error(error.error.message, zone.place.clone()).label("no such time zone").maybe_help(help),
+        );
+        return None;
     }
-    let nested = call
-        .positional
-        .iter()
-        .chain(call.keyword.iter().filter(|(name, _, _)| name.contains("mapper")).map(|(_, _, arg)| arg));
-    let mut fine = true;
-    for arg in nested {
-        match arg {
-            // By position, RollupMapper takes mapper, window, policy.
-            Arg::Call(inner)
-                if inner.class.ends_with("Window") || matches!(inner.class.as_str(), "WaitForAll" | "MinimumCount") => {
-            }
-            Arg::List(items, _) => fine &= items.iter().all(|item| check_mapper(reader, item)),
-            other => fine &= check_mapper(reader, other),
-        }
+    let mut problem = Problem::error(error.error.message.clone(), place);
+    if error.candidates.is_empty() {
+        problem = match &*error.error.class {
+            "Unsupported" => problem,
+            class => problem.label(format!("Airflow raises {class}")),
+        };
+    } else {
+        let name = target.as_str().or_else(|| target.single_key()).unwrap_or_default();
+        let help = closest(name, error.candidates.iter().copied()).map(|close| format!("did you mean `{close}`?"));
+        problem = problem.maybe_help(help.or_else(|| Some(format!("known: {}", error.candidates.join(", ")))));
     }
-    fine
+    reader.problem(problem.maybe_help(error.error.hint));
+    None
 }

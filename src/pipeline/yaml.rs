@@ -96,6 +96,42 @@ impl Node {
         }
     }
 
+    /// The only key of a mapping with one entry.
+    pub fn single_key(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Map(entries) => match entries.as_slice() {
+                [(key, _)] => key.as_str(),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The value a JSON pointer leads to (as far as it leads), and the place to show for it: a scalar itself, else its key.
+    pub fn at_pointer(&self, pointer: &str) -> (&Node, Place) {
+        let mut node = self;
+        let mut key_place = None;
+        for part in pointer.split('/').skip(1) {
+            let part = part.replace("~1", "/").replace("~0", "~");
+            let next = match &node.kind {
+                Kind::Map(entries) => entries
+                    .iter()
+                    .find(|(key, _)| key.key_text() == part)
+                    .map(|(key, value)| (Some(key.place.clone()), value)),
+                Kind::Seq(items) => part.parse::<usize>().ok().and_then(|at| items.get(at)).map(|item| (None, item)),
+                _ => None,
+            };
+            let Some((place, value)) = next else { break };
+            key_place = place;
+            node = value;
+        }
+        let place = match &node.kind {
+            Kind::Map(_) | Kind::Seq(_) | Kind::Null => key_place.unwrap_or_else(|| node.place.clone()),
+            _ => node.place.clone(),
+        };
+        (node, place)
+    }
+
     fn key_text(&self) -> String {
         match &self.kind {
             Kind::Str { text, .. } => text.clone(),
