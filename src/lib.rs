@@ -8,4 +8,5 @@ pub mod pipeline;
 pub mod python;
 pub mod render;
 pub mod report;
+pub mod snapshot;
 pub mod timetable;

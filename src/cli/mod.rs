@@ -14,6 +14,8 @@ mod inspect;
 mod inspect_timetable;
 pub mod jsonl;
 mod outcome;
+mod render;
+mod select;
 
 pub use outcome::{Exit, Failure, Io, Outcome};
 
@@ -29,6 +31,8 @@ pub struct Cli {
 enum Command {
     /// Try one mapper, timetable or asset
     Inspect(inspect::Args),
+    /// Render template fields of the runs that events make
+    Render(render::Args),
     /// Print shell completions
     Completions(completions::Args),
 }
@@ -36,6 +40,7 @@ enum Command {
 fn dispatch(command: &Command, io: &mut Io<'_>) -> Outcome {
     match command {
         Command::Inspect(args) => inspect::run(args, io),
+        Command::Render(args) => render::run(args, io),
         Command::Completions(args) => completions::run(args, io),
     }
 }

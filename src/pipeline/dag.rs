@@ -1,5 +1,7 @@
 //! Reads one Dag of a pipeline file.
 
+use std::sync::Arc;
+
 use super::load::{search_path, user_defined};
 use super::model::{Dag, Pipeline};
 use super::reader::Reader;
@@ -9,6 +11,7 @@ use super::task::{field_value, read_task};
 use super::yaml::{Kind, Node};
 use crate::jinja::{Syntax, UndefinedKind};
 use crate::python::Zone;
+use crate::timetable::NullTimetable;
 
 /// Keys of a Dag.
 pub const DAG_KEYS: [&str; 16] = [
@@ -56,7 +59,8 @@ pub(super) fn read_dag(
             reader,
             &Surroundings { pipeline, zone: Zone::parse(&timezone).unwrap_or(Zone::UTC) },
             get("schedule"),
-        )?,
+        )
+        .unwrap_or_else(|| Arc::new(NullTimetable)),
         schedule_place: get("schedule").map_or(place, |node| &node.place).clone(),
         start_date: get("start_date").and_then(|node| reader.instant(node, "`start_date`")),
         end_date: get("end_date").and_then(|node| reader.instant(node, "`end_date`")),

@@ -1,0 +1,123 @@
+//! Which pipelines and scenarios a command is about.
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::{Failure, Io};
+use crate::pipeline::{self, Pipeline, Problem, Scenario, Severity};
+use crate::report;
+
+/// The folder of pipelines that is taken when none is named.
+const TEMPLATES: &str = "templates";
+
+/// Pipelines named on the command line, or every pipeline below `templates/`.
+///
+/// # Errors
+/// Every problem of every pipeline that cannot be read.
+pub fn pipelines(named: &[Utf8PathBuf], io: &mut Io<'_>) -> Result<Vec<Pipeline>, Failure> {
+    let folders = match named {
+        [] => found_below(Utf8Path::new(TEMPLATES))?,
+        named => {
+            let mut folders = Vec::new();
+            for path in named {
+                // A folder of pipelines stands for each of them.
+                if path.is_dir() && !is_pipeline(path) {
+                    let below = found_below(path)?;
+                    folders.extend(below);
+                } else {
+                    folders.push(path.clone());
+                }
+            }
+            folders
+        }
+    };
+    let mut loaded = Vec::new();
+    let mut problems = Vec::new();
+    for folder in folders {
+        match pipeline::load(&folder) {
+            Ok(pipeline) => loaded.push(pipeline),
+            Err(found) => problems.extend(found),
+        }
+    }
+    if !problems.is_empty() {
+        return Err(Failure::Report(report::problems(&problems, true)));
+    }
+    for pipeline in &loaded {
+        warn(&pipeline.warnings, io)?;
+    }
+    Ok(loaded)
+}
+
+fn is_pipeline(folder: &Utf8Path) -> bool {
+    pipeline::FILE_NAMES.iter().any(|name| folder.join(name).is_file())
+}
+
+fn found_below(root: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Failure> {
+    let entries = root.read_dir_utf8().map_err(|error| {
+        Failure::Fatal(format!(
+            "no pipeline: cannot read the folder {root}: {error}\nhelp: name a pipeline, or run where {TEMPLATES}/ is"
+        ))
+    })?;
+    let mut folders: Vec<Utf8PathBuf> =
+        entries.filter_map(Result::ok).map(|entry| entry.path().to_owned()).filter(|path| is_pipeline(path)).collect();
+    folders.sort();
+    if folders.is_empty() {
+        return Err(Failure::Fatal(format!(
+            "no pipeline in {root}: a pipeline is a folder with a {}",
+            pipeline::FILE_NAMES[0]
+        )));
+    }
+    Ok(folders)
+}
+
+/// Prints warnings on standard error.
+///
+/// # Errors
+/// When the stream fails.
+pub fn warn(problems: &[Problem], io: &mut Io<'_>) -> Result<(), Failure> {
+    let warnings: Vec<Problem> =
+        problems.iter().filter(|problem| problem.severity == Severity::Warning).cloned().collect();
+    if !warnings.is_empty() {
+        writeln!(io.err, "{}", report::problems(&warnings, true))?;
+    }
+    Ok(())
+}
+
+/// The scenarios of a pipeline that are asked for: by file name without ending, by path, or all.
+///
+/// # Errors
+/// Problems in the files, or a name that no scenario has.
+pub fn scenarios(pipeline: &Pipeline, named: &[String]) -> Result<Vec<Scenario>, Failure> {
+    let known = pipeline::scenario_files(pipeline);
+    let mut files = Vec::new();
+    if named.is_empty() {
+        files.clone_from(&known);
+    }
+    for name in named {
+        let by_name = known.iter().find(|file| file.file_stem() == Some(name) || file.file_name() == Some(name));
+        let path = Utf8Path::new(name);
+        match by_name {
+            Some(file) => files.push(file.clone()),
+            None if path.is_file() => files.push(path.to_owned()),
+            None => {}
+        }
+    }
+    let mut loaded = Vec::new();
+    let mut problems = Vec::new();
+    for file in files {
+        match pipeline::load_scenario(&file, pipeline) {
+            Ok(scenario) => loaded.push(scenario),
+            Err(found) => problems.extend(found),
+        }
+    }
+    if problems.iter().any(|problem| problem.severity == Severity::Error) {
+        return Err(Failure::Report(report::problems(&problems, true)));
+    }
+    Ok(loaded)
+}
+
+/// A name that nothing has: the failure lists close names.
+pub fn unknown(what: &str, name: &str, known: &[&str]) -> Failure {
+    let help = pipeline::source::suggestion(name, known.iter().copied());
+    let help = help.map(|help| format!("\nhelp: {help}")).unwrap_or_default();
+    Failure::Usage(format!("there is no {what} `{name}`{help}"))
+}
