@@ -5,7 +5,7 @@
 use std::fmt;
 
 use chrono::{DateTime, Datelike, Days, Duration, NaiveDate, NaiveDateTime, Offset, TimeZone, Utc};
-use chrono_tz::{GapInfo, Tz};
+use chrono_tz::{GapInfo, OffsetComponents, Tz};
 
 use super::{PyErr, PyResult};
 
@@ -146,6 +146,17 @@ impl Zone {
         (wall - Duration::seconds(offset.into())).and_utc()
     }
 
+    /// Whether `tzinfo.dst()` is anything but zero at an instant, which is what `tm_isdst` says.
+    pub fn is_dst(&self, instant: DateTime<Utc>) -> bool {
+        match self {
+            Zone::Fixed(_) => false,
+            Zone::Named(zone) => {
+                let offset = zone.offset_from_utc_datetime(&within_tables(*zone, instant.naive_utc()));
+                !offset.dst_offset().is_zero()
+            }
+        }
+    }
+
     /// The abbreviation in force at an instant, as `%Z` prints it.
     pub fn abbreviation(&self, instant: DateTime<Utc>) -> String {
         match self {
@@ -180,12 +191,16 @@ fn within_tables(zone: Tz, time: NaiveDateTime) -> NaiveDateTime {
     if constant_at_the_end(zone, settled) {
         return settled.and_time(time.time());
     }
-    let wanted = NaiveDate::from_ymd_opt(year, 1, 1).unwrap_or_default();
-    // A cycle of 28 years without a skipped leap day holds every kind of calendar.
-    let twin = (LAST_TABLE_YEAR - 27..=LAST_TABLE_YEAR)
-        .filter_map(|candidate| NaiveDate::from_ymd_opt(candidate, 1, 1))
-        .find(|first| first.weekday() == wanted.weekday() && first.leap_year() == wanted.leap_year());
-    twin.and_then(|first| first.checked_add_days(Days::new(time.ordinal0().into())))
+    // Twelve years hold every weekday for a month's first day; before them, some zones' tables list exceptions. January and
+    // February hang on the year's first day, the rest on the first of March: so leap years need no twin of their own.
+    let anchor = if time.month() > 2 { 3 } else { 1 };
+    let first = |year: i32| NaiveDate::from_ymd_opt(year, anchor, 1).unwrap_or_default();
+    let wanted = first(year);
+    let days = u64::try_from((time.date() - wanted).num_days()).unwrap_or_default();
+    (LAST_TABLE_YEAR - 11..=LAST_TABLE_YEAR)
+        .map(first)
+        .find(|candidate| candidate.weekday() == wanted.weekday())
+        .and_then(|candidate| candidate.checked_add_days(Days::new(days)))
         .map_or(time, |date| date.and_time(time.time()))
 }
 

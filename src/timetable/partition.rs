@@ -83,7 +83,12 @@ impl CronPartitionTimetable {
         let zone = self.trigger.schedule.zone();
         let (naive, _) = zone.local(partition_date);
         let offset = i64::from(zone.offset_at(partition_date)) * 1_000_000;
-        let fields = Fields { naive, offset: Some(offset), tzname: Some(zone.abbreviation(partition_date)), dst: None };
+        let fields = Fields {
+            naive,
+            offset: Some(offset),
+            tzname: Some(zone.abbreviation(partition_date)),
+            dst: Some(zone.is_dst(partition_date)),
+        };
         strftime(&self.key_format, &fields)
     }
 
