@@ -177,7 +177,7 @@ impl Validator {
     /// `dict[str, Any]`
     pub fn dict(&mut self, value: &Json) -> JsonMap {
         if let Json::Object(map) = value {
-            if !passes_the_wire(value, 0) {
+            if !passes_the_wire(value) {
                 self.overflow();
             }
             return map.clone();
@@ -205,7 +205,7 @@ impl Validator {
 }
 
 /// What the channel between supervisor and task raises for an int of more than 64 bits.
-pub(super) fn int_overflow() -> PyErr {
+pub(crate) fn int_overflow() -> PyErr {
     PyErr::overflow("can't serialize ints < -2**63 or > 2**64 - 1")
 }
 
@@ -213,8 +213,12 @@ fn fits_the_wire(int: i128) -> bool {
     (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&int)
 }
 
-/// True when every int of the value has at most 64 bits.
-pub(super) fn passes_the_wire(value: &Json, depth: usize) -> bool {
+/// True when every int of the value has at most 64 bits, so that it can pass from the supervisor to the task.
+pub(crate) fn passes_the_wire(value: &Json) -> bool {
+    fits(value, 0)
+}
+
+fn fits(value: &Json, depth: usize) -> bool {
     if depth > DEPTH {
         return false;
     }
@@ -223,8 +227,8 @@ pub(super) fn passes_the_wire(value: &Json, depth: usize) -> bool {
             let text = number.as_str();
             !is_int(text) || text.parse::<i128>().is_ok_and(fits_the_wire)
         }
-        Json::Array(items) => items.iter().all(|item| passes_the_wire(item, depth + 1)),
-        Json::Object(map) => map.values().all(|item| passes_the_wire(item, depth + 1)),
+        Json::Array(items) => items.iter().all(|item| fits(item, depth + 1)),
+        Json::Object(map) => map.values().all(|item| fits(item, depth + 1)),
         _ => true,
     }
 }

@@ -1,0 +1,161 @@
+//! The names of the template context, and advice about names that are not in it.
+
+use crate::run::{DagRun, DagRunType};
+
+use super::surroundings::Profile;
+
+macro_rules! keys {
+    ($($variant:ident = $name:literal),+ $(,)?) => {
+        /// A name of Airflow 3's template context.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(super) enum Key { $($variant),+ }
+
+        impl Key {
+            /// All names, in the order Airflow fills its context.
+            pub(super) const ALL: &'static [Key] = &[$(Key::$variant),+];
+
+            /// The key of a name.
+            pub(super) fn parse(name: &str) -> Option<Key> {
+                match name { $($name => Some(Key::$variant),)+ _ => None }
+            }
+
+            /// The name.
+            pub(super) fn name(self) -> &'static str {
+                match self { $(Key::$variant => $name),+ }
+            }
+        }
+    };
+}
+
+keys! {
+    Dag = "dag",
+    Inlets = "inlets",
+    MapIndexTemplate = "map_index_template",
+    Outlets = "outlets",
+    RunId = "run_id",
+    Task = "task",
+    TaskInstance = "task_instance",
+    Ti = "ti",
+    OutletEvents = "outlet_events",
+    InletEvents = "inlet_events",
+    Macros = "macros",
+    Params = "params",
+    Var = "var",
+    Conn = "conn",
+    TaskStateStore = "task_state_store",
+    AssetStateStore = "asset_state_store",
+    DagRun = "dag_run",
+    PartitionKey = "partition_key",
+    PartitionDate = "partition_date",
+    TriggeringAssetEvents = "triggering_asset_events",
+    TaskInstanceKeyStr = "task_instance_key_str",
+    TaskRescheduleCount = "task_reschedule_count",
+    PrevStartDateSuccess = "prev_start_date_success",
+    PrevEndDateSuccess = "prev_end_date_success",
+    LogicalDate = "logical_date",
+    Ds = "ds",
+    DsNodash = "ds_nodash",
+    Ts = "ts",
+    TsNodash = "ts_nodash",
+    TsNodashWithTz = "ts_nodash_with_tz",
+    DataIntervalEnd = "data_interval_end",
+    DataIntervalStart = "data_interval_start",
+    PrevDataIntervalStartSuccess = "prev_data_interval_start_success",
+    PrevDataIntervalEndSuccess = "prev_data_interval_end_success",
+}
+
+impl Key {
+    /// True for the names that exist only when the run has a logical date.
+    pub(super) fn needs_logical_date(self) -> bool {
+        matches!(
+            self,
+            Key::LogicalDate
+                | Key::Ds
+                | Key::DsNodash
+                | Key::Ts
+                | Key::TsNodash
+                | Key::TsNodashWithTz
+                | Key::DataIntervalEnd
+                | Key::DataIntervalStart
+                | Key::PrevDataIntervalStartSuccess
+                | Key::PrevDataIntervalEndSuccess
+        )
+    }
+}
+
+/// What to write in place of a name that this run does not define.
+pub(super) fn advice(name: &str, run: &DagRun, profile: Profile) -> Option<String> {
+    if profile != Profile::Airflow33 {
+        return None;
+    }
+    if let Some(key) = Key::parse(name)
+        && key.needs_logical_date()
+    {
+        return Some(format!("{}: {}", why_undated(run), instead(key, run)));
+    }
+    removed(name).map(|text| text.to_owned())
+}
+
+fn why_undated(run: &DagRun) -> &'static str {
+    match run.run_type {
+        DagRunType::AssetTriggered => "a run made from asset events has no logical date",
+        DagRunType::AssetMaterialization => "a run that materializes an asset has no logical date",
+        DagRunType::Manual | DagRunType::OperatorTriggered => "this run was triggered without a logical date",
+        DagRunType::Scheduled | DagRunType::Backfill => "this run has no logical date",
+    }
+}
+
+fn instead(key: Key, run: &DagRun) -> String {
+    let date = if run.partition_date.is_some() {
+        "partition_date"
+    } else if run.partition_key.is_some() {
+        return match key {
+            Key::Ds | Key::DsNodash => "this run has a partition key but no partition date; use `partition_key`, or \
+                                        `dag_run.run_after | ds` for the day it may start"
+                .to_owned(),
+            _ => "this run has a partition key but no partition date; use `partition_key` or `dag_run.run_after`".to_owned(),
+        };
+    } else {
+        "dag_run.run_after"
+    };
+    match key {
+        Key::Ds => format!("use `{date} | ds`"),
+        Key::DsNodash => format!("use `{date} | ds_nodash`"),
+        Key::Ts => format!("use `{date} | ts`"),
+        Key::TsNodash => format!("use `{date} | ts_nodash`"),
+        Key::TsNodashWithTz => format!("use `{date} | ts_nodash_with_tz`"),
+        Key::PrevDataIntervalStartSuccess => "use `prev_start_date_success`".to_owned(),
+        Key::PrevDataIntervalEndSuccess => "use `prev_end_date_success`".to_owned(),
+        _ => format!("use `{date}`"),
+    }
+}
+
+/// Names of Airflow 2 that are gone, and other names people expect.
+fn removed(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "execution_date" => "Airflow 3 has no `execution_date`: use `logical_date`, or `partition_date` in a partitioned run",
+        "next_ds" => "Airflow 3 has no `next_ds`: use `data_interval_end | ds`",
+        "next_ds_nodash" => "Airflow 3 has no `next_ds_nodash`: use `data_interval_end | ds_nodash`",
+        "next_execution_date" => "Airflow 3 has no `next_execution_date`: use `data_interval_end`",
+        "prev_ds" => "Airflow 3 has no `prev_ds`: use `macros.ds_add(ds, -1)` or `prev_data_interval_start_success | ds`",
+        "prev_ds_nodash" => "Airflow 3 has no `prev_ds_nodash`: use `macros.ds_add(ds, -1)` and `replace('-', '')`",
+        "prev_execution_date" | "prev_execution_date_success" => {
+            "Airflow 3 has no such name: use `prev_data_interval_start_success`"
+        }
+        "yesterday_ds" => "Airflow 3 has no `yesterday_ds`: use `macros.ds_add(ds, -1)`",
+        "yesterday_ds_nodash" => "Airflow 3 has no `yesterday_ds_nodash`: use `macros.ds_format(macros.ds_add(ds, -1), '%Y-%m-%d', '%Y%m%d')`",
+        "tomorrow_ds" => "Airflow 3 has no `tomorrow_ds`: use `macros.ds_add(ds, 1)`",
+        "tomorrow_ds_nodash" => "Airflow 3 has no `tomorrow_ds_nodash`: use `macros.ds_format(macros.ds_add(ds, 1), '%Y-%m-%d', '%Y%m%d')`",
+        "conf" => "Airflow 3 templates cannot read the configuration; what a trigger passed is `dag_run.conf`",
+        "test_mode" => "Airflow 3 has no `test_mode` in its context",
+        "triggering_dataset_events" => "Airflow 3 calls it `triggering_asset_events`",
+        "try_number" => "use `ti.try_number`",
+        "run_after" => "use `dag_run.run_after`",
+        "execution_date_str" | "latest_date" | "end_date" | "start_date" => "not in Airflow's context; see `dag_run`",
+        "expanded_ti_count" => "Airflow 3.3 has no `expanded_ti_count` in its context",
+        "asset_state_store" => "`asset_state_store` exists only for tasks with assets as inlets or outlets",
+        "templates_dict" | "exception" | "reason" => "exists only while the task or its callback runs, not in templates",
+        "context" => "there is no name for the whole context; `partita context` lists it",
+        _ => return None,
+    })
+}

@@ -1,0 +1,277 @@
+//! The template context of a run: Airflow's names, as the Python values behind them.
+//!
+//! [`build`] checks what Airflow checks when it builds its context and makes nothing else: each value is made when a template
+//! first reads its name, and kept for that rendering. Building costs next to nothing, so it is done anew for each rendering:
+//! templates can change dicts and lists they are given.
+
+mod accessor;
+mod asset;
+mod broken;
+mod connection;
+mod convert;
+mod dag;
+mod dag_run;
+mod dump;
+mod enums;
+mod inlet_events;
+mod keys;
+mod lookup;
+pub mod masker;
+mod model;
+mod outlet_events;
+mod params;
+mod prev_success;
+mod proxy;
+mod source_task;
+mod state_store;
+mod surroundings;
+mod table;
+mod task;
+mod task_instance;
+mod triggering_events;
+mod variable;
+mod views;
+mod xcom;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use chrono::Timelike;
+
+use crate::jinja::Names;
+use crate::python::{self, Fields, PyErr, PyResult, Value, strftime};
+use crate::run::{Instant, Run};
+
+use keys::Key;
+
+pub use masker::Masker;
+pub use surroundings::{AssetItem, DagInfo, MissingXCom, Profile, StoredEvent, Surroundings, TaskInfo};
+pub use table::{Entry, describe};
+
+/// The template context of one rendering.
+#[derive(Debug)]
+pub struct Context {
+    shared: Shared,
+}
+
+/// What the objects of one context share.
+type Shared = Arc<SharedInner>;
+
+#[derive(Debug)]
+struct SharedInner {
+    run: Arc<Run>,
+    around: Arc<Surroundings>,
+    references: Mutex<lookup::RefCache>,
+    /// Values already made, by key. Emptied when the context is dropped: the objects in it point back here.
+    made: Mutex<Vec<Option<Value>>>,
+    /// Which keys were read, one bit each.
+    read: AtomicU64,
+}
+
+/// Builds the context of a run.
+///
+/// Fails as `RuntimeTaskInstance.get_template_context` of Airflow fails: an inlet may refer to an asset that does not exist.
+pub fn build(run: Arc<Run>, around: Arc<Surroundings>) -> PyResult<Context> {
+    if around.profile != Profile::Airflow33 {
+        return Err(PyErr::unsupported("the template context of Airflow 2.10"));
+    }
+    let shared = Arc::new(SharedInner {
+        run,
+        around,
+        references: Mutex::default(),
+        made: Mutex::new(vec![None; Key::ALL.len()]),
+        read: AtomicU64::new(0),
+    });
+    for item in &shared.around.task.inlets {
+        if let AssetItem::Ref(reference) = item {
+            shared.find(reference)?;
+        }
+    }
+    Ok(Context { shared })
+}
+
+/// `user_defined_macros` of the run that are plain values: globals of the environment, so that the context's names win.
+pub fn user_macros(run: &Run) -> PyResult<BTreeMap<String, Value>> {
+    run.user_macros.iter().map(|(name, value)| Ok((name.clone(), convert::json(value)?))).collect()
+}
+
+impl Context {
+    /// The run.
+    pub fn run(&self) -> &Arc<Run> {
+        &self.shared.run
+    }
+
+    /// Names that a template has read so far, in Airflow's order: what of the assumed run it depends on.
+    pub fn names_read(&self) -> Vec<&'static str> {
+        let read = self.shared.read.load(Ordering::Relaxed);
+        Key::ALL.iter().filter(|key| read & (1 << **key as u64) != 0).map(|key| key.name()).collect()
+    }
+
+    /// Every name of Airflow's context, defined in this kind of run or not, in Airflow's order.
+    pub fn all_names() -> impl Iterator<Item = &'static str> {
+        Key::ALL.iter().map(|key| key.name())
+    }
+}
+
+impl Names for Context {
+    fn get(&self, name: &str) -> Option<Value> {
+        let key = Key::parse(name)?;
+        self.shared.read.fetch_or(1 << key as u64, Ordering::Relaxed);
+        self.shared.get(key).map(|made| made.unwrap_or_else(broken::value))
+    }
+
+    fn hint(&self, name: &str) -> Option<String> {
+        keys::advice(name, &self.shared.run.dag_run, self.shared.around.profile)
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        self.shared.made().clear();
+    }
+}
+
+impl SharedInner {
+    fn made(&self) -> MutexGuard<'_, Vec<Option<Value>>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn refs(&self) -> MutexGuard<'_, lookup::RefCache> {
+        self.references.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The value of a key; `None` when the run does not define it.
+    fn get(self: &Arc<Self>, key: Key) -> Option<PyResult> {
+        let slot = key as usize;
+        if let Some(Some(made)) = self.made().get(slot) {
+            return Some(Ok(made.clone()));
+        }
+        let value = match self.make(key)? {
+            Ok(value) => value,
+            Err(error) => return Some(Err(error)),
+        };
+        // made without the lock held: the making of one value may read another
+        Some(Ok(match self.made().get_mut(slot) {
+            Some(slot) => slot.get_or_insert(value).clone(),
+            None => value,
+        }))
+    }
+
+    fn expect(self: &Arc<Self>, key: Key) -> PyResult {
+        self.get(key).unwrap_or_else(|| Err(PyErr::unsupported(format!("`{}` in this run", key.name()))))
+    }
+
+    /// `dag`
+    fn dag(self: &Arc<Self>) -> PyResult {
+        self.expect(Key::Dag)
+    }
+
+    /// `task`
+    fn task(self: &Arc<Self>) -> PyResult {
+        self.expect(Key::Task)
+    }
+
+    /// `inlets`
+    fn inlets(self: &Arc<Self>) -> PyResult {
+        self.expect(Key::Inlets)
+    }
+
+    /// `outlets`
+    fn outlets(self: &Arc<Self>) -> PyResult {
+        self.expect(Key::Outlets)
+    }
+
+    fn make(self: &Arc<Self>, key: Key) -> Option<PyResult> {
+        let run = &self.run;
+        let dag_run = &run.dag_run;
+        let logical_date = || dag_run.logical_date;
+        if key.needs_logical_date() && logical_date().is_none() {
+            return None;
+        }
+        Some(match key {
+            Key::Dag => Ok(dag::Dag::build(self)),
+            Key::Task => Ok(task::Task::build(self)),
+            Key::Ti => Ok(task_instance::RuntimeTaskInstance::build(self)),
+            Key::TaskInstance => self.expect(Key::Ti),
+            Key::Inlets => items(&self.around.task.inlets),
+            Key::Outlets => items(&self.around.task.outlets),
+            Key::MapIndexTemplate => Ok(convert::opt_str(self.around.task.map_index_template.as_deref())),
+            Key::RunId => Ok(Value::from(dag_run.run_id.as_str())),
+            Key::OutletEvents => Ok(outlet_events::OutletEvents::build(self)),
+            Key::InletEvents => {
+                self.inlets().and_then(|inlets| inlet_events::InletEvents::build(self, &inlets))
+            }
+            Key::Macros => Ok(macros_value()),
+            Key::Params => self.params(),
+            Key::Var => Ok(variable::var(self)),
+            Key::Conn => Ok(connection::conn(self)),
+            Key::TaskStateStore => Ok(state_store::task_state_store()),
+            Key::AssetStateStore => return state_store::asset_state_store(self).map(Ok),
+            Key::DagRun => dag_run::dag_run(run),
+            Key::PartitionKey => Ok(convert::opt_str(dag_run.partition_key.as_deref())),
+            Key::PartitionDate => Ok(convert::pendulum(dag_run.partition_date)),
+            Key::TriggeringAssetEvents => triggering_events::TriggeringEvents::build(self),
+            Key::TaskInstanceKeyStr => self.task_instance_key_str().map(Value::from),
+            Key::TaskRescheduleCount => Ok(convert::int_of(run.ti.task_reschedule_count)),
+            Key::PrevStartDateSuccess => Ok(prev_success::proxy(run, "start_date")),
+            Key::PrevEndDateSuccess => Ok(prev_success::proxy(run, "end_date")),
+            Key::PrevDataIntervalStartSuccess => Ok(prev_success::proxy(run, "data_interval_start")),
+            Key::PrevDataIntervalEndSuccess => Ok(prev_success::proxy(run, "data_interval_end")),
+            Key::LogicalDate => Ok(convert::pendulum(logical_date())),
+            Key::DataIntervalStart => Ok(convert::pendulum(dag_run.data_interval_start)),
+            Key::DataIntervalEnd => Ok(convert::pendulum(dag_run.data_interval_end)),
+            Key::Ds => format(logical_date()?, "%Y-%m-%d").map(Value::from),
+            Key::DsNodash => ds_nodash(logical_date()?).map(Value::from),
+            Key::Ts => Ok(Value::from(isoformat(logical_date()?))),
+            Key::TsNodash => format(logical_date()?, "%Y%m%dT%H%M%S").map(Value::from),
+            Key::TsNodashWithTz => Ok(Value::from(isoformat(logical_date()?).replace(['-', ':'], ""))),
+        })
+    }
+
+    /// `params`; a `conf` that overrides some is read through `dag_run`, whose objects they then share.
+    fn params(self: &Arc<Self>) -> PyResult {
+        let has_conf = self.run.dag_run.conf.as_ref().is_some_and(|conf| !conf.is_empty());
+        if !has_conf {
+            return params::merged(&self.run, None);
+        }
+        let dag_run = self.expect(Key::DagRun)?;
+        let conf = python::downcast::<model::Model>(&dag_run).and_then(|model| model.field("conf")).transpose()?;
+        params::merged(&self.run, conf.as_ref())
+    }
+
+    fn task_instance_key_str(&self) -> PyResult<String> {
+        let dag_run = &self.run.dag_run;
+        let last = match dag_run.logical_date {
+            Some(date) => ds_nodash(date)?,
+            None => dag_run.run_id.clone(),
+        };
+        Ok(format!("{}__{}__{last}", dag_run.dag_id, self.run.ti.task_id))
+    }
+}
+
+fn macros_value() -> Value {
+    broken::value(PyErr::unsupported("`macros`"))
+}
+
+fn items(items: &[AssetItem]) -> PyResult {
+    items.iter().map(asset::item_value).collect::<PyResult<Vec<_>>>().map(python::list)
+}
+
+fn format(date: Instant, format: &str) -> PyResult<String> {
+    strftime(format, &Fields::naive(date.naive_utc()))
+}
+
+fn ds_nodash(date: Instant) -> PyResult<String> {
+    Ok(format(date, "%Y-%m-%d")?.replace('-', ""))
+}
+
+/// `isoformat()` of a datetime in UTC.
+fn isoformat(date: Instant) -> String {
+    let naive = date.naive_utc();
+    let text = naive.format("%Y-%m-%dT%H:%M:%S");
+    match naive.nanosecond() / 1000 {
+        0 => format!("{text}+00:00"),
+        micros => format!("{text}.{micros:06}+00:00"),
+    }
+}
