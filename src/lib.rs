@@ -9,4 +9,5 @@ pub mod python;
 pub mod render;
 pub mod report;
 pub mod snapshot;
+pub mod run;
 pub mod timetable;

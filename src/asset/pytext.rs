@@ -100,5 +100,14 @@ pub fn repr_str(text: &str) -> String {
 }
 
 fn repr_float(value: f64) -> String {
-    format!("{value:?}")
+    let text = format!("{value:?}");
+    // Rust writes no sign and no leading zero in an exponent, and goes to it at other sizes
+    match text.split_once('e') {
+        None => text,
+        Some((digits, exponent)) => match exponent.strip_prefix('-') {
+            Some(places) => format!("{digits}e-{places:0>2}"),
+            None if exponent.len() > 1 && value.abs() >= 1e16 => format!("{digits}e+{exponent}"),
+            None => format!("{value:.1}"),
+        },
+    }
 }

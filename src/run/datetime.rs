@@ -4,7 +4,7 @@
 //! error texts are its own.
 
 use chrono::{FixedOffset, NaiveDate, NaiveDateTime, TimeDelta, TimeZone, Utc};
-use speedate::{DateTimeConfig, ParseError, TimeConfig};
+use speedate::{DateTimeConfig, MicrosecondsPrecisionOverflowBehavior, ParseError, TimeConfig};
 use strum::EnumMessage;
 
 use super::{Instant, Json};
@@ -20,12 +20,16 @@ pub(super) struct BadDateTime {
 pub(super) fn aware(value: &Json) -> Result<Option<Instant>, BadDateTime> {
     let parsed = parse(value)?;
     let Some(offset) = parsed.offset else {
-        return Err(BadDateTime { kind: "timezone_aware", message: "Input should have timezone info".to_owned() });
+        return Err(no_zone());
     };
     Ok(FixedOffset::east_opt(offset).and_then(|_| {
         let utc = parsed.naive.checked_sub_signed(TimeDelta::seconds(i64::from(offset)))?;
         python_range(utc).then(|| Utc.from_utc_datetime(&utc))
     }))
+}
+
+fn no_zone() -> BadDateTime {
+    BadDateTime { kind: "timezone_aware", message: "Input should have timezone info".to_owned() }
 }
 
 struct Parsed {
@@ -40,7 +44,10 @@ fn python_range(value: NaiveDateTime) -> bool {
 
 fn config() -> DateTimeConfig {
     DateTimeConfig {
-        time_config: TimeConfig { unix_timestamp_offset: Some(0), ..TimeConfig::default() },
+        time_config: TimeConfig {
+            microseconds_precision_overflow_behavior: MicrosecondsPrecisionOverflowBehavior::Truncate,
+            unix_timestamp_offset: Some(0),
+        },
         ..DateTimeConfig::default()
     }
 }
@@ -51,9 +58,9 @@ fn parse(value: &Json) -> Result<Parsed, BadDateTime> {
     match value {
         Json::String(text) => match speedate::DateTime::parse_bytes_with_config(text.as_bytes(), &config()) {
             Ok(parsed) => convert(&parsed),
-            // a date alone is accepted as its midnight; its error is the one reported
+            // a date alone is a midnight, which has no zone; when it is no date either, that error is the one reported
             Err(_) => match speedate::Date::parse_bytes(text.as_bytes()) {
-                Ok(date) => naive_date(&date).map(|date| Parsed { naive: date.into(), offset: None }),
+                Ok(_) => Err(no_zone()),
                 Err(error) => Err(BadDateTime {
                     kind: "datetime_from_date_parsing",
                     message: format!("Input should be a valid datetime or date, {}", text_of(&error)),

@@ -2,9 +2,10 @@
 
 use indexmap::IndexMap;
 
+use crate::asset::pytext;
 use crate::python::{PyErr, PyResult};
 
-use super::{DagRun, Json, JsonMap, TaskInstance, Validator, validation};
+use super::{DagRun, Json, JsonMap, TaskInstance, Validator};
 
 /// Connections by id: raw objects, validated when a template asks for one.
 pub type Connections = IndexMap<String, Json>;
@@ -120,6 +121,20 @@ fn read_context(value: &Json) -> PyResult<(DagRun, i128, i128, Option<PyErr>)> {
         dag_run = v.field(value, "dag_run", true, DagRun::read);
         reschedules = v.field(value, "task_reschedule_count", false, Validator::opt_int);
         max_tries = v.field(value, "max_tries", true, Validator::int);
+        for list in ["variables", "connections"] {
+            v.field(value, list, false, |v, value| {
+                if !value.is_null() {
+                    v.list(value, |v, item| v.model(item).is_some());
+                }
+            });
+        }
+        v.field(value, "next_method", false, Validator::opt_string);
+        v.field(value, "xcom_keys_to_clear", false, |v, value| {
+            if !value.is_null() {
+                v.list(value, Validator::string);
+            }
+        });
+        v.field(value, "start_date", false, Validator::opt_instant);
     }
     let wire = v.finish()?;
     let dag_run = dag_run.ok_or_else(|| PyErr::unsupported("this Dag run cannot be read"))?;
@@ -132,7 +147,7 @@ fn section(map: &mut JsonMap, name: &str) -> PyResult<JsonMap> {
         Some(Json::Object(section)) => Ok(section),
         Some(other) => Err(PyErr::unsupported(format!(
             "section `{name}` of a run is an object, not {}",
-            validation::type_name(&other)
+            pytext::type_name(&other)
         ))),
     }
 }
@@ -148,7 +163,7 @@ pub(crate) fn validate_key(key: &str) -> PyResult<()> {
     if body.is_empty() || !body.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-')) {
         return Err(PyErr::value_error(format!(
             "The key {} has to be made of alphanumeric characters, dashes, dots, and underscores exclusively",
-            crate::python::repr_str(key)
+            pytext::repr_str(key)
         )));
     }
     Ok(())

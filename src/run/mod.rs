@@ -15,7 +15,7 @@ pub use dag_run::{AssetEventReference, AssetReference, DagRun};
 pub use document::{Connections, Run, XCom};
 pub use state::{DagRunState, DagRunType, TaskInstanceState};
 pub use task_instance::TaskInstance;
-pub use validation::{Validator, json_repr, type_name};
+pub use validation::Validator;
 pub(crate) use validation::{int_overflow, passes_the_wire};
 
 /// An instant in UTC: what every aware datetime of the payload has become when a task sees it.

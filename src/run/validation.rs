@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::python::{PyErr, repr_float, repr_str};
+use crate::asset::pytext;
+use crate::python::PyErr;
 
 use super::{Instant, Json, JsonMap, datetime};
 
@@ -76,8 +77,8 @@ impl Validator {
             place: self.place.join("."),
             kind,
             message: message.into(),
-            input: truncated(&json_repr(input)),
-            input_type: type_name(input),
+            input: truncated(&pytext::repr(input)),
+            input_type: pytext::type_name(input),
         });
     }
 
@@ -291,63 +292,6 @@ fn int_of_text(text: &str) -> Result<Option<i128>, IntError> {
     }
     let plain: String = digits.chars().filter(|c| *c != '_').collect();
     Ok(plain.parse::<i128>().ok().map(|int| if negative { -int } else { int }))
-}
-
-/// `type(x).__name__` of a JSON value read by Python.
-pub fn type_name(value: &Json) -> &'static str {
-    match value {
-        Json::Null => "NoneType",
-        Json::Bool(_) => "bool",
-        Json::Number(number) if is_int(number.as_str()) => "int",
-        Json::Number(_) => "float",
-        Json::String(_) => "str",
-        Json::Array(_) => "list",
-        Json::Object(_) => "dict",
-    }
-}
-
-/// `repr(x)` of a JSON value read by Python.
-pub fn json_repr(value: &Json) -> String {
-    let mut out = String::new();
-    write_repr(value, 0, &mut out);
-    out
-}
-
-fn write_repr(value: &Json, depth: usize, out: &mut String) {
-    match value {
-        Json::Null => out.push_str("None"),
-        Json::Bool(true) => out.push_str("True"),
-        Json::Bool(false) => out.push_str("False"),
-        Json::Number(number) => match number.as_str() {
-            "-0" => out.push('0'),
-            text if is_int(text) => out.push_str(text),
-            text => out.push_str(&repr_float(text.parse().unwrap_or(f64::INFINITY))),
-        },
-        Json::String(text) => out.push_str(&repr_str(text)),
-        _ if depth > DEPTH => out.push_str("..."),
-        Json::Array(items) => {
-            out.push('[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push_str(", ");
-                }
-                write_repr(item, depth + 1, out);
-            }
-            out.push(']');
-        }
-        Json::Object(map) => {
-            out.push('{');
-            for (index, (key, item)) in map.iter().enumerate() {
-                if index > 0 {
-                    out.push_str(", ");
-                }
-                out.push_str(&repr_str(key));
-                out.push_str(": ");
-                write_repr(item, depth + 1, out);
-            }
-            out.push('}');
-        }
-    }
 }
 
 fn truncated(text: &str) -> String {
