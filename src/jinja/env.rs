@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::python::{self, Args, Interp, PyErr, PyResult, Value, View, view};
+use crate::python::{self, Args, Interp, PyErr, PyResult, Value};
 
+use super::internals::{has_internal_attribute, is_internal_attribute};
 use super::undefined::{Undefined, as_undefined};
 use super::{Environment, UndefinedKind, UserFunction, filters, tests};
 
@@ -236,56 +237,3 @@ fn no_such(kind: &str, name: &Value, it: &mut dyn Interp) -> PyErr {
     }
     PyErr::new("TemplateRuntimeError", message)
 }
-
-/// Jinja2's `is_internal_attribute`, which Airflow's environment blocks: dunder names, and what reaches frames and code.
-pub fn is_internal_attribute(obj: &Value, name: &str) -> bool {
-    if name.starts_with("__") {
-        return true;
-    }
-    match name {
-        "gi_frame" | "gi_code" => python::type_name(obj) == "generator",
-        "mro" => python::type_name(obj) == "type",
-        _ => false,
-    }
-}
-
-/// Whether the object has an internal attribute: only then is the access forbidden, else the name is just undefined.
-fn has_internal_attribute(obj: &Value, name: &str, it: &mut dyn Interp) -> PyResult<bool> {
-    if as_undefined(obj).is_none() && matches!(name, "gi_frame" | "gi_code" | "mro") {
-        return Ok(true);
-    }
-    if let View::Object(object) = view(obj)
-        && object.getattr(name, it).is_some()
-    {
-        return Ok(true);
-    }
-    Ok(OBJECT_ATTRIBUTES.contains(&name) || python::getattr(obj, name, it)?.is_some())
-}
-
-/// What every object of CPython 3.11 has.
-const OBJECT_ATTRIBUTES: &[&str] = &[
-    "__class__",
-    "__delattr__",
-    "__dir__",
-    "__doc__",
-    "__eq__",
-    "__format__",
-    "__ge__",
-    "__getattribute__",
-    "__getstate__",
-    "__gt__",
-    "__hash__",
-    "__init__",
-    "__init_subclass__",
-    "__le__",
-    "__lt__",
-    "__ne__",
-    "__new__",
-    "__reduce__",
-    "__reduce_ex__",
-    "__repr__",
-    "__setattr__",
-    "__sizeof__",
-    "__str__",
-    "__subclasshook__",
-];

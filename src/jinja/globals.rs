@@ -3,9 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::filters::Sig;
-use crate::python::{
-    self, Args, Dict, Interp, PyErr, PyObject, PyResult, Range, Value, View, downcast, object, view,
-};
+use crate::python::{self, Args, Dict, Interp, PyErr, PyObject, PyResult, Range, Value, View, downcast, object, view};
 
 /// The largest range that Jinja2's sandbox makes.
 const MAX_RANGE: u64 = 100_000;
@@ -41,13 +39,9 @@ fn safe_range(args: &Args<'_>) -> PyResult {
 }
 
 fn lipsum(args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
-    let [n, html, _min, _max] = Sig {
-        name: "generate_lorem_ipsum",
-        leading: &[],
-        params: ["n", "html", "min", "max"],
-        required: 0,
-    }
-    .bind(args)?;
+    let [n, html, _min, _max] =
+        Sig { name: "generate_lorem_ipsum", leading: &[], params: ["n", "html", "min", "max"], required: 0 }
+            .bind(args)?;
     let paragraphs = match n.map(view) {
         None => 5,
         Some(View::Int(n)) => n,
@@ -170,8 +164,7 @@ struct Joiner {
 }
 
 fn joiner(args: &Args<'_>, _it: &mut dyn Interp) -> PyResult {
-    let [separator] =
-        Sig { name: "Joiner.__init__", leading: &["self"], params: ["sep"], required: 0 }.bind(args)?;
+    let [separator] = Sig { name: "Joiner.__init__", leading: &["self"], params: ["sep"], required: 0 }.bind(args)?;
     let separator = separator.cloned().unwrap_or_else(|| Value::from(", "));
     Ok(object(Joiner { separator, used: AtomicBool::new(false) }))
 }

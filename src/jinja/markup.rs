@@ -124,10 +124,10 @@ fn numeric_reference(text: &str, out: &mut String) -> usize {
 fn push_code_point(value: u32, out: &mut String) {
     // Windows-1252 in place of the C1 controls, as browsers read them
     const C1: [char; 32] = [
-        '\u{20ac}', '\u{81}', '\u{201a}', '\u{192}', '\u{201e}', '\u{2026}', '\u{2020}', '\u{2021}', '\u{2c6}', '\u{2030}',
-        '\u{160}', '\u{2039}', '\u{152}', '\u{8d}', '\u{17d}', '\u{8f}', '\u{90}', '\u{2018}', '\u{2019}', '\u{201c}',
-        '\u{201d}', '\u{2022}', '\u{2013}', '\u{2014}', '\u{2dc}', '\u{2122}', '\u{161}', '\u{203a}', '\u{153}', '\u{9d}',
-        '\u{17e}', '\u{178}',
+        '\u{20ac}', '\u{81}', '\u{201a}', '\u{192}', '\u{201e}', '\u{2026}', '\u{2020}', '\u{2021}', '\u{2c6}',
+        '\u{2030}', '\u{160}', '\u{2039}', '\u{152}', '\u{8d}', '\u{17d}', '\u{8f}', '\u{90}', '\u{2018}', '\u{2019}',
+        '\u{201c}', '\u{201d}', '\u{2022}', '\u{2013}', '\u{2014}', '\u{2dc}', '\u{2122}', '\u{161}', '\u{203a}',
+        '\u{153}', '\u{9d}', '\u{17e}', '\u{178}',
     ];
     match value {
         0 => out.push('\u{fffd}'),
@@ -175,10 +175,5 @@ fn named_reference(text: &str, out: &mut String) -> usize {
 
 fn entity(name: &str) -> Option<&'static str> {
     static TABLE: OnceLock<HashMap<&'static str, &'static str>> = OnceLock::new();
-    TABLE
-        .get_or_init(|| {
-            ENTITIES.iter().map(|entity| (entity.entity, entity.characters)).collect()
-        })
-        .get(name)
-        .copied()
+    TABLE.get_or_init(|| ENTITIES.iter().map(|entity| (entity.entity, entity.characters)).collect()).get(name).copied()
 }

@@ -4,13 +4,23 @@
 //! scopes it, and lowered to minijinja source in which every operation is a filter of our run time. minijinja runs that.
 
 mod engine;
+mod env;
 mod environment;
 mod error;
+pub mod filters;
+pub mod globals;
+mod internals;
 mod loader;
+pub mod markup;
 mod names;
+pub mod tests;
+mod undefined;
 
 pub use engine::{Engine, Rendered};
+pub use env::{Cx, Env, Filter, FilterFn, is_lookup_error};
 pub use environment::{Environment, Syntax, UndefinedKind, UserFunction};
 pub use error::TemplateError;
+pub use internals::is_internal_attribute;
 pub use loader::{FileSystemLoader, Loader, MemoryLoader, split_template_path};
 pub use names::Names;
+pub use undefined::{Undefined, as_undefined, is_undefined, object_type_repr};

@@ -78,8 +78,7 @@ fn even(_: &Cx, value: &Value, args: &Args<'_>, it: &mut dyn Interp) -> PyResult
 }
 
 fn divisibleby(_: &Cx, value: &Value, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
-    let [num] =
-        Sig { name: "test_divisibleby", leading: &["value"], params: ["num"], required: 1 }.bind(args)?;
+    let [num] = Sig { name: "test_divisibleby", leading: &["value"], params: ["num"], required: 1 }.bind(args)?;
     remainder_is(value, num.unwrap_or(&Value::UNDEFINED), 0, it)
 }
 
@@ -197,8 +196,7 @@ fn callable(_: &Cx, value: &Value, args: &Args<'_>, _it: &mut dyn Interp) -> PyR
 }
 
 fn sameas(_: &Cx, value: &Value, args: &Args<'_>, _it: &mut dyn Interp) -> PyResult {
-    let [other] =
-        Sig { name: "test_sameas", leading: &["value"], params: ["other"], required: 1 }.bind(args)?;
+    let [other] = Sig { name: "test_sameas", leading: &["value"], params: ["other"], required: 1 }.bind(args)?;
     let Some(other) = other else { return answer(false) };
     if !python::identical(value, other) {
         return answer(false);
@@ -239,9 +237,7 @@ fn operator(name: &str, op: CmpOp, value: &Value, args: &Args<'_>, it: &mut dyn 
     }
     match args.pos {
         [other] => answer(python::compare(op, value, other, it)?),
-        others => {
-            Err(PyErr::type_error(format!("{name} expected 2 arguments, got {}", others.len() + 1)))
-        }
+        others => Err(PyErr::type_error(format!("{name} expected 2 arguments, got {}", others.len() + 1))),
     }
 }
 

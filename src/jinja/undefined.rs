@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::UndefinedKind;
 use crate::python::{
-    self, Args, BinOp, CmpOp, HashKey, Interp, Plain, PyErr, PyIter, PyIterator, PyObject, PyResult, UnaryOp, Value, View,
-    object, view,
+    self, Args, BinOp, CmpOp, HashKey, Interp, Plain, PyErr, PyIter, PyIterator, PyObject, PyResult, UnaryOp, Value,
+    View, object, view,
 };
 
 impl UndefinedKind {

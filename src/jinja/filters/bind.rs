@@ -95,7 +95,9 @@ fn repr_key(key: &str) -> String {
 /// Checks the keywords of a function that takes any (`**kwargs`) against the names of its leading parameters.
 pub fn reject_leading(name: &str, leading: &[&str], args: &Args<'_>) -> PyResult<()> {
     match args.kw.iter().find(|(key, _)| leading.contains(&&**key)) {
-        Some((key, _)) => Err(PyErr::type_error(format!("{name}() got multiple values for argument {}", repr_key(key)))),
+        Some((key, _)) => {
+            Err(PyErr::type_error(format!("{name}() got multiple values for argument {}", repr_key(key))))
+        }
         None => Ok(()),
     }
 }

@@ -4,12 +4,14 @@
 //! Airflow's own filters are not here.
 
 mod attrs;
+mod batch;
 mod bind;
 mod number;
 mod pprint;
 mod select;
 mod sequence;
 mod sort;
+mod sorting;
 mod text;
 mod urlize;
 mod web;
@@ -26,13 +28,13 @@ pub fn builtin() -> &'static [(&'static str, FilterFn)] {
     &[
         ("abs", number::abs),
         ("attr", sequence::attr),
-        ("batch", sequence::batch),
+        ("batch", batch::batch),
         ("capitalize", text::capitalize),
         ("center", text::center),
         ("count", text::length),
         ("d", sequence::default),
         ("default", sequence::default),
-        ("dictsort", sequence::dictsort),
+        ("dictsort", sorting::dictsort),
         ("e", text::escape_filter),
         ("escape", text::escape_filter),
         ("filesizeformat", number::filesizeformat),
@@ -40,7 +42,7 @@ pub fn builtin() -> &'static [(&'static str, FilterFn)] {
         ("float", number::float),
         ("forceescape", text::forceescape),
         ("format", text::format),
-        ("groupby", sequence::groupby),
+        ("groupby", sorting::groupby),
         ("indent", text::indent),
         ("int", number::int),
         ("items", sequence::items),
@@ -62,8 +64,8 @@ pub fn builtin() -> &'static [(&'static str, FilterFn)] {
         ("safe", text::safe),
         ("select", select::select),
         ("selectattr", select::selectattr),
-        ("slice", sequence::slice),
-        ("sort", sequence::sort),
+        ("slice", batch::slice),
+        ("sort", sorting::sort),
         ("string", text::string),
         ("striptags", text::striptags),
         ("sum", sequence::sum),
@@ -71,7 +73,7 @@ pub fn builtin() -> &'static [(&'static str, FilterFn)] {
         ("tojson", web::tojson),
         ("trim", text::trim),
         ("truncate", text::truncate),
-        ("unique", sequence::unique),
+        ("unique", sorting::unique),
         ("upper", text::upper),
         ("urlencode", web::urlencode),
         ("urlize", urlize::urlize),

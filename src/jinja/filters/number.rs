@@ -63,13 +63,8 @@ pub fn float(_: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> P
 
 /// `do_round`
 pub fn round(_: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
-    let [precision, method] = Sig {
-        name: "do_round",
-        leading: &["value"],
-        params: ["precision", "method"],
-        required: 0,
-    }
-    .bind(args)?;
+    let [precision, method] =
+        Sig { name: "do_round", leading: &["value"], params: ["precision", "method"], required: 0 }.bind(args)?;
     let zero = Value::from(0);
     let precision = precision.unwrap_or(&zero);
     let method = match method {

@@ -4,7 +4,7 @@ use crate::jinja::Cx;
 use crate::python::{self, Args, Interp, PyErr, PyResult, Value, View, chars, downcast, view};
 
 use super::bind::Sig;
-use super::sequence::safe_order;
+use super::sorting::safe_order;
 use super::web::split_white;
 
 const WIDTH: isize = 80;

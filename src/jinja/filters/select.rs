@@ -8,7 +8,6 @@ use crate::python::{self, Args, Interp, Kwarg, PyErr, PyIter, PyResult, Value};
 use super::attrs::Getter;
 use super::bind::reject_leading;
 
-
 const LEADING: &[&str] = &["context", "value"];
 
 /// Arguments kept for later calls.
@@ -106,8 +105,7 @@ impl Condition {
         } else {
             (None, pos)
         };
-        let test =
-            rest.split_first().map(|(name, rest)| (name.clone(), Kept { pos: rest.to_vec(), kw: kw.to_vec() }));
+        let test = rest.split_first().map(|(name, rest)| (name.clone(), Kept { pos: rest.to_vec(), kw: kw.to_vec() }));
         Ok(Condition { attribute, test })
     }
 
@@ -130,14 +128,7 @@ impl Condition {
     }
 }
 
-fn choose(
-    name: &'static str,
-    wanted: bool,
-    of_attribute: bool,
-    cx: &Cx,
-    subject: &Value,
-    args: &Args<'_>,
-) -> PyResult {
+fn choose(name: &'static str, wanted: bool, of_attribute: bool, cx: &Cx, subject: &Value, args: &Args<'_>) -> PyResult {
     reject_leading(name, LEADING, args)?;
     let (cx, subject) = (cx.clone(), subject.clone());
     let (pos, kw): (Vec<Value>, Vec<(Arc<str>, Value)>) = (args.pos.to_vec(), args.kw.to_vec());

@@ -1,20 +1,14 @@
 //! Filters over sequences and mappings.
 
-use std::collections::HashSet;
-use std::sync::Arc;
-
 use crate::jinja::Cx;
 use crate::jinja::markup::{escape, has_html, soft_str};
 use crate::jinja::undefined::{Undefined, as_undefined, is_undefined};
-use crate::python::{
-    self, Args, BinOp, CmpOp, HashKey, Interp, Named, PyErr, PyIter, PyResult, Value, View, downcast, text, view,
-};
+use crate::python::{self, Args, BinOp, CmpOp, Interp, PyErr, PyIter, PyResult, Value, View, downcast, text, view};
 
-use super::attrs::{Getter, MultiGetter, ignore_case};
+use super::attrs::Getter;
 use super::bind::Sig;
-use super::sort::{order, order_by};
 
-fn flag(value: Option<&Value>, it: &mut dyn Interp) -> PyResult<bool> {
+pub(super) fn flag(value: Option<&Value>, it: &mut dyn Interp) -> PyResult<bool> {
     value.map_or(Ok(false), |value| python::truth(value, it))
 }
 
@@ -89,9 +83,7 @@ pub fn reverse(_: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) ->
             items.reverse();
             Ok(python::list(items))
         }
-        Err(error) if error.class == "TypeError" => {
-            Err(PyErr::new("FilterArgumentError", "argument must be iterable"))
-        }
+        Err(error) if error.class == "TypeError" => Err(PyErr::new("FilterArgumentError", "argument must be iterable")),
         Err(error) => Err(error),
     }
 }
@@ -154,13 +146,9 @@ pub fn is_mapping(value: &Value) -> bool {
 
 /// `sync_do_join`
 pub fn join(cx: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
-    let [separator, attribute] = Sig {
-        name: "sync_do_join",
-        leading: &["eval_ctx", "value"],
-        params: ["d", "attribute"],
-        required: 0,
-    }
-    .bind(args)?;
+    let [separator, attribute] =
+        Sig { name: "sync_do_join", leading: &["eval_ctx", "value"], params: ["d", "attribute"], required: 0 }
+            .bind(args)?;
     let getter = match attribute {
         Some(attribute) if !attribute.is_none() => {
             let getter = Getter::new(Some(attribute), false, None)?;
@@ -229,13 +217,9 @@ fn each(
 
 /// `sync_do_sum`
 pub fn sum(cx: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
-    let [attribute, start] = Sig {
-        name: "sync_do_sum",
-        leading: &["environment", "iterable"],
-        params: ["attribute", "start"],
-        required: 0,
-    }
-    .bind(args)?;
+    let [attribute, start] =
+        Sig { name: "sync_do_sum", leading: &["environment", "iterable"], params: ["attribute", "start"], required: 0 }
+            .bind(args)?;
     let getter = match attribute {
         Some(attribute) if !attribute.is_none() => Some(Getter::new(Some(attribute), false, None)?),
         _ => None,
@@ -273,13 +257,9 @@ fn extreme(
     args: &Args<'_>,
     it: &mut dyn Interp,
 ) -> PyResult {
-    let [case_sensitive, attribute] = Sig {
-        name,
-        leading: &["environment", "value"],
-        params: ["case_sensitive", "attribute"],
-        required: 0,
-    }
-    .bind(args)?;
+    let [case_sensitive, attribute] =
+        Sig { name, leading: &["environment", "value"], params: ["case_sensitive", "attribute"], required: 0 }
+            .bind(args)?;
     let mut items = python::iter(subject, it)?;
     let Some(mut best) = items.next(it)? else {
         return Ok(undefined(cx, "No aggregated item, sequence was empty."));
@@ -297,296 +277,11 @@ fn extreme(
     Ok(best)
 }
 
-/// `sync_do_unique`
-pub fn unique(cx: &Cx, subject: &Value, args: &Args<'_>, _it: &mut dyn Interp) -> PyResult {
-    let [case_sensitive, attribute] = Sig {
-        name: "sync_do_unique",
-        leading: &["environment", "value"],
-        params: ["case_sensitive", "attribute"],
-        required: 0,
-    }
-    .bind(args)?;
-    let (cx, subject) = (cx.clone(), subject.clone());
-    let (case_sensitive, attribute) = (case_sensitive.cloned(), attribute.cloned());
-    let mut seen: HashSet<HashKey> = HashSet::new();
-    let mut started: Option<(Getter, PyIter)> = None;
-    Ok(python::generator(python::from_fn(move |it| {
-        if started.is_none() {
-            let getter = Getter::new(attribute.as_ref(), !flag(case_sensitive.as_ref(), it)?, None)?;
-            started = Some((getter, python::iter(&subject, it)?));
-        }
-        let Some((getter, items)) = &mut started else { return Ok(None) };
-        while let Some(item) = items.next(it)? {
-            it.charge(1)?;
-            let key = getter.get(&cx, &item, it)?;
-            if seen.insert(python::hash_key(&key)?) {
-                return Ok(Some(item));
-            }
-        }
-        Ok(None)
-    })))
-}
-
-/// The items of something to be sorted: also of a set, whose own order then does not matter.
-fn sortable(value: &Value, it: &mut dyn Interp) -> PyResult<(Vec<Value>, bool)> {
-    let unordered = downcast::<python::Set>(value).is_some();
-    Ok((python::to_vec_unordered(value, it)?, unordered))
-}
-
-/// Refuses a result in which equal keys would stand in an order that only the process of Airflow knows.
-fn no_ties(keys: &[Value], order: &[usize], unordered: bool, reverse: bool, it: &mut dyn Interp) -> PyResult<()> {
-    if !unordered {
-        return Ok(());
-    }
-    for pair in order.windows(2) {
-        let (low, high) = if reverse { (pair[1], pair[0]) } else { (pair[0], pair[1]) };
-        if !python::compare(CmpOp::Lt, &keys[low], &keys[high], it)? {
-            return Err(PyErr::unsupported("sorting a set with equal keys: their order differs in every process"));
-        }
-    }
-    Ok(())
-}
-
-/// `do_sort`
-pub fn sort(cx: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
-    let [reverse, case_sensitive, attribute] = Sig {
-        name: "do_sort",
-        leading: &["environment", "value"],
-        params: ["reverse", "case_sensitive", "attribute"],
-        required: 0,
-    }
-    .bind(args)?;
-    let getter = MultiGetter::new(attribute, !flag(case_sensitive, it)?)?;
-    let (items, unordered) = sortable(subject, it)?;
-    let reverse = c_flag(reverse)?;
-    let keys = items.iter().map(|item| getter.get(cx, item, it)).collect::<PyResult<Vec<_>>>()?;
-    let order = order(&keys, reverse, it)?;
-    no_ties(&keys, &order, unordered, reverse, it)?;
-    Ok(python::list(order.into_iter().map(|index| items[index].clone()).collect()))
-}
-
-/// A flag of a function in C that is read as an `int`.
-fn c_flag(value: Option<&Value>) -> PyResult<bool> {
-    let Some(value) = value else { return Ok(false) };
-    match view(value) {
-        View::Bool(flag) => Ok(flag),
-        View::Int(int) if i32::try_from(int).is_ok() => Ok(int != 0),
-        View::Int(_) => Err(PyErr::overflow("Python int too large to convert to C int")),
-        _ if python::big(value).is_some() => Err(PyErr::overflow("Python int too large to convert to C int")),
-        _ => Err(PyErr::type_error(format!(
-            "'{}' object cannot be interpreted as an integer",
-            python::type_name(value)
-        ))),
-    }
-}
-
-/// `do_dictsort`
-pub fn dictsort(_: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
-    let [case_sensitive, by, reverse] = Sig {
-        name: "do_dictsort",
-        leading: &["value"],
-        params: ["case_sensitive", "by", "reverse"],
-        required: 0,
-    }
-    .bind(args)?;
-    let position = match by {
-        None => 0,
-        Some(by) if python::compare(CmpOp::Eq, by, &Value::from("key"), it)? => 0,
-        Some(by) if python::compare(CmpOp::Eq, by, &Value::from("value"), it)? => 1,
-        Some(_) => {
-            return Err(PyErr::new("FilterArgumentError", "You can only sort by either \"key\" or \"value\""));
-        }
-    };
-    let pairs = python::call_method(subject, "items", &Args::default(), it)?;
-    let pairs = python::to_vec(&pairs, it)?;
-    let reverse = c_flag(reverse)?;
-    let mut keys = Vec::with_capacity(pairs.len());
-    for pair in &pairs {
-        let key = python::getitem(pair, &Value::from(position), it)?;
-        keys.push(if flag(case_sensitive, it)? { key } else { ignore_case(key, it)? });
-    }
-    let order = order(&keys, reverse, it)?;
-    Ok(python::list(order.into_iter().map(|index| pairs[index].clone()).collect()))
-}
-
-/// `_GroupTuple` of Jinja2: prints like a plain tuple.
-const GROUP: Named = Named { class: "_GroupTuple", fields: &["grouper", "list"], plain_repr: true };
-
-/// `sync_do_groupby`
-pub fn groupby(cx: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
-    let [attribute, default, case_sensitive] = Sig {
-        name: "sync_do_groupby",
-        leading: &["environment", "value"],
-        params: ["attribute", "default", "case_sensitive"],
-        required: 1,
-    }
-    .bind(args)?;
-    let case_sensitive = flag(case_sensitive, it)?;
-    let getter = Getter::new(attribute, !case_sensitive, default)?;
-    let (items, unordered) = sortable(subject, it)?;
-    let keys = items.iter().map(|item| getter.get(cx, item, it)).collect::<PyResult<Vec<_>>>()?;
-    let order = order(&keys, false, it)?;
-    no_ties(&keys, &order, unordered, false, it)?;
-    let mut groups: Vec<(Value, Vec<Value>)> = Vec::new();
-    for index in order {
-        let same = match groups.last() {
-            Some((key, _)) => python::compare(CmpOp::Eq, key, &keys[index], it)?,
-            None => false,
-        };
-        match groups.last_mut() {
-            Some((_, members)) if same => members.push(items[index].clone()),
-            _ => groups.push((keys[index].clone(), vec![items[index].clone()])),
-        }
-    }
-    if !case_sensitive {
-        // the key as the first item of the group spells it
-        let plain = Getter::new(attribute, false, default)?;
-        for (key, members) in &mut groups {
-            if let Some(first) = members.first() {
-                *key = plain.get(cx, first, it)?;
-            }
-        }
-    }
-    let groups = groups.into_iter().map(|(key, members)| python::named_tuple(GROUP, vec![key, python::list(members)]));
-    Ok(python::list(groups.collect()))
-}
-
-/// `do_batch`
-pub fn batch(_: &Cx, subject: &Value, args: &Args<'_>, _it: &mut dyn Interp) -> PyResult {
-    let [size, fill] = Sig {
-        name: "do_batch",
-        leading: &["value"],
-        params: ["linecount", "fill_with"],
-        required: 1,
-    }
-    .bind(args)?;
-    let (subject, size) = (subject.clone(), size.cloned().unwrap_or_default());
-    let fill = fill.filter(|fill| !fill.is_none()).cloned();
-    let mut started: Option<PyIter> = None;
-    let mut current: Vec<Value> = Vec::new();
-    let mut done = false;
-    Ok(python::generator(python::from_fn(move |it| {
-        if done {
-            return Ok(None);
-        }
-        if started.is_none() {
-            started = Some(python::iter(&subject, it)?);
-        }
-        let Some(items) = &mut started else { return Ok(None) };
-        while let Some(item) = items.next(it)? {
-            it.charge(1)?;
-            let full = python::compare(CmpOp::Eq, &python::int(current.len()), &size, it)?;
-            let finished = if full { Some(std::mem::take(&mut current)) } else { None };
-            current.push(item);
-            if let Some(finished) = finished {
-                return Ok(Some(python::list(finished)));
-            }
-        }
-        done = true;
-        if current.is_empty() {
-            return Ok(None);
-        }
-        if let Some(fill) = &fill {
-            let have = python::int(current.len());
-            if python::compare(CmpOp::Lt, &have, &size, it)? {
-                let missing = python::binary(BinOp::Sub, &size, &have, it)?;
-                let filler = python::binary(BinOp::Mul, &python::list(vec![fill.clone()]), &missing, it)?;
-                current.extend(python::to_vec(&filler, it)?);
-            }
-        }
-        Ok(Some(python::list(std::mem::take(&mut current))))
-    })))
-}
-
-/// `sync_do_slice`
-pub fn slice(_: &Cx, subject: &Value, args: &Args<'_>, _it: &mut dyn Interp) -> PyResult {
-    let [slices, fill] = Sig {
-        name: "sync_do_slice",
-        leading: &["value"],
-        params: ["slices", "fill_with"],
-        required: 1,
-    }
-    .bind(args)?;
-    let (subject, slices) = (subject.clone(), slices.cloned().unwrap_or_default());
-    let fill = fill.filter(|fill| !fill.is_none()).cloned();
-    let mut started: Option<(Arc<[Value]>, usize, usize)> = None;
-    let mut number = 0;
-    let mut start = 0;
-    Ok(python::generator(python::from_fn(move |it| {
-        if started.is_none() {
-            let items: Arc<[Value]> = python::to_vec(&subject, it)?.into();
-            let count = slice_count(items.len(), &slices, it)?;
-            started = Some((items, count.0, count.1));
-        }
-        let Some((items, count, with_extra)) = &started else { return Ok(None) };
-        if number >= *count {
-            return Ok(None);
-        }
-        it.charge(1)?;
-        let extra = number < *with_extra;
-        let end = start + items.len() / count + usize::from(extra);
-        let mut part = items.get(start..end).unwrap_or_default().to_vec();
-        if let (Some(fill), false) = (&fill, extra) {
-            part.push(fill.clone());
-        }
-        start = end;
-        number += 1;
-        Ok(Some(python::list(part)))
-    })))
-}
-
-/// The number of slices, and how many get one item more.
-fn slice_count(len: usize, slices: &Value, it: &mut dyn Interp) -> PyResult<(usize, usize)> {
-    let size = python::int(len);
-    python::binary(BinOp::FloorDiv, &size, slices, it)?;
-    python::binary(BinOp::Mod, &size, slices, it)?;
-    match view(slices) {
-        View::Int(count) => {
-            let count = usize::try_from(count).unwrap_or(0);
-            Ok((count, if count == 0 { 0 } else { len % count }))
-        }
-        View::Bool(_) => Ok((1, 0)),
-        _ if python::big(slices).is_some() => Err(PyErr::limit("slice: more slices than can be made")),
-        _ => Err(PyErr::type_error(format!(
-            "'{}' object cannot be interpreted as an integer",
-            python::type_name(slices)
-        ))),
-    }
-}
-
-/// Keys sorted as `pprint` sorts those of a dict or set: what cannot be compared goes by the name of its type.
-pub(super) fn safe_order(keys: &[Value], it: &mut dyn Interp) -> PyResult<Vec<usize>> {
-    let less = &mut |a: usize, b: usize, it: &mut dyn Interp| match python::compare(CmpOp::Lt, &keys[a], &keys[b], it) {
-        Err(error) if error.class == "TypeError" => {
-            let (a, b) = (class_text(&keys[a]), class_text(&keys[b]));
-            if a == b {
-                return Err(PyErr::unsupported("pprint of keys that have no order: it goes by memory addresses"));
-            }
-            Ok(a < b)
-        }
-        result => result,
-    };
-    order_by(keys.len(), false, it, less, &|| false)
-}
-
-/// `str(type(value))`
-fn class_text(value: &Value) -> String {
-    match view(value) {
-        View::Object(object) => format!("<class '{}'>", object.qualified_name()),
-        View::Str(_) if value.is_safe() => "<class 'markupsafe.Markup'>".to_owned(),
-        _ => format!("<class '{}'>", python::type_name(value)),
-    }
-}
-
 /// `do_default`
 pub fn default(_: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
-    let [default, boolean] = Sig {
-        name: "do_default",
-        leading: &["value"],
-        params: ["default_value", "boolean"],
-        required: 0,
-    }
-    .bind(args)?;
+    let [default, boolean] =
+        Sig { name: "do_default", leading: &["value"], params: ["default_value", "boolean"], required: 0 }
+            .bind(args)?;
     if is_undefined(subject) || (flag(boolean, it)? && !python::truth(subject, it)?) {
         return Ok(default.cloned().unwrap_or_else(|| Value::from("")));
     }
@@ -595,22 +290,13 @@ pub fn default(_: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) ->
 
 /// `do_attr`: the attribute, never the item.
 pub fn attr(cx: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
-    let [name] = Sig {
-        name: "do_attr",
-        leading: &["environment", "obj"],
-        params: ["name"],
-        required: 1,
-    }
-    .bind(args)?;
+    let [name] = Sig { name: "do_attr", leading: &["environment", "obj"], params: ["name"], required: 1 }.bind(args)?;
     let name = name.cloned().unwrap_or_default();
     match text(&name) {
         Some(attribute) => match cx.env.attribute(subject, attribute, it)? {
             Some(value) => Ok(value),
             None => Ok(Undefined::element(cx.env.undefined, subject, &name)),
         },
-        None => Err(PyErr::type_error(format!(
-            "attribute name must be string, not '{}'",
-            python::type_name(&name)
-        ))),
+        None => Err(PyErr::type_error(format!("attribute name must be string, not '{}'", python::type_name(&name)))),
     }
 }

@@ -1,8 +1,8 @@
 //! Filters over text.
 
+use crate::jinja::Cx;
 use crate::jinja::markup::{escape, has_html, markup, soft_str, strip_tags};
 use crate::jinja::undefined::as_undefined;
-use crate::jinja::Cx;
 use crate::python::{self, Args, BinOp, CmpOp, Interp, PyErr, PyResult, Value, chars, text, view};
 
 use super::bind::{Sig, only_positional_subject, only_subject, reject_leading};
@@ -81,7 +81,8 @@ pub fn string(_: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> 
 /// `do_replace`
 pub fn replace(cx: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
     let [old, new, count] =
-        Sig { name: "do_replace", leading: &["eval_ctx", "s"], params: ["old", "new", "count"], required: 2 }.bind(args)?;
+        Sig { name: "do_replace", leading: &["eval_ctx", "s"], params: ["old", "new", "count"], required: 2 }
+            .bind(args)?;
     let undefined = Value::UNDEFINED;
     let (old, new) = (old.unwrap_or(&undefined), new.unwrap_or(&undefined));
     let count = match count {
@@ -149,11 +150,7 @@ pub fn safe(_: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> Py
 pub fn wordcount(_: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
     Sig::<0> { name: "do_wordcount", leading: ONE, params: [], required: 0 }.bind(args)?;
     let value = soft_str(subject, it)?;
-    let words = text(&value)
-        .unwrap_or_default()
-        .split(|c| !is_word(c))
-        .filter(|word| !word.is_empty())
-        .count();
+    let words = text(&value).unwrap_or_default().split(|c| !is_word(c)).filter(|word| !word.is_empty()).count();
     Ok(python::int(words))
 }
 
@@ -216,10 +213,9 @@ fn not_a_text(subject: &Value, it: &mut dyn Interp) -> PyErr {
             error.message = error.message.replacen("operand type(s) for +:", "operand type(s) for +=:", 1);
             error
         }
-        Ok(sum) => PyErr::attribute_error(format!(
-            "'{}' object has no attribute 'splitlines'",
-            python::type_name(&sum)
-        )),
+        Ok(sum) => {
+            PyErr::attribute_error(format!("'{}' object has no attribute 'splitlines'", python::type_name(&sum)))
+        }
     }
 }
 

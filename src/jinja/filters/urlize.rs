@@ -164,9 +164,7 @@ impl Links<'_> {
 /// Without opening brackets.
 fn strip_start(word: &str) -> &str {
     let mut rest = word;
-    while let Some(shorter) =
-        rest.strip_prefix(['(', '<']).or_else(|| rest.strip_prefix("&lt;"))
-    {
+    while let Some(shorter) = rest.strip_prefix(['(', '<']).or_else(|| rest.strip_prefix("&lt;")) {
         rest = shorter;
     }
     rest
@@ -175,9 +173,7 @@ fn strip_start(word: &str) -> &str {
 /// Where closing brackets and punctuation begin.
 fn strip_end(word: &str) -> usize {
     let mut rest = word;
-    while let Some(shorter) =
-        rest.strip_suffix([')', '>', '.', ',', '\n']).or_else(|| rest.strip_suffix("&gt;"))
-    {
+    while let Some(shorter) = rest.strip_suffix([')', '>', '.', ',', '\n']).or_else(|| rest.strip_suffix("&gt;")) {
         rest = shorter;
     }
     rest.len()

@@ -65,10 +65,7 @@ pub fn urlencode(_: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) 
 fn unpack_pair(pair: &Value, it: &mut dyn Interp) -> PyResult<(Value, Value)> {
     let mut items = match python::iter(pair, it) {
         Err(error) if error.class == "TypeError" && error.message.ends_with("is not iterable") => {
-            return Err(PyErr::type_error(format!(
-                "cannot unpack non-iterable {} object",
-                python::type_name(pair)
-            )));
+            return Err(PyErr::type_error(format!("cannot unpack non-iterable {} object", python::type_name(pair))));
         }
         items => items?,
     };
@@ -120,13 +117,8 @@ fn quote(value: &Value, in_query: bool, it: &mut dyn Interp) -> PyResult<String>
 
 /// `do_xmlattr`
 pub fn xmlattr(cx: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
-    let [autospace] = Sig {
-        name: "do_xmlattr",
-        leading: &["eval_ctx", "d"],
-        params: ["autospace"],
-        required: 0,
-    }
-    .bind(args)?;
+    let [autospace] =
+        Sig { name: "do_xmlattr", leading: &["eval_ctx", "d"], params: ["autospace"], required: 0 }.bind(args)?;
     let pairs = python::call_method(subject, "items", &Args::default(), it)?;
     let mut out = String::new();
     let mut pairs = python::iter(&pairs, it)?;
@@ -160,10 +152,9 @@ pub(super) fn searched(value: &Value) -> PyResult<&str> {
     match (text(value), view(value)) {
         (Some(text), _) => Ok(text),
         (None, View::Bytes(_)) => Err(PyErr::type_error("cannot use a string pattern on a bytes-like object")),
-        _ => Err(PyErr::type_error(format!(
-            "expected string or bytes-like object, got '{}'",
-            python::type_name(value)
-        ))),
+        _ => {
+            Err(PyErr::type_error(format!("expected string or bytes-like object, got '{}'", python::type_name(value))))
+        }
     }
 }
 

@@ -29,8 +29,7 @@ pub(super) fn wrap(line: &str, options: &Wrap<'_>, it: &mut dyn Interp) -> PyRes
     };
     it.charge(line.len() as u64 / 8)?;
     let characters: Vec<char> = line.chars().collect();
-    let mut chunks =
-        if options.split_on_hyphens { split_words(&characters) } else { split_spaces(&characters) };
+    let mut chunks = if options.split_on_hyphens { split_words(&characters) } else { split_spaces(&characters) };
     chunks.reverse();
     let mut lines = Vec::new();
     while !chunks.is_empty() {
