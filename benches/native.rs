@@ -1,0 +1,66 @@
+//! The price of exactness: one template that plain minijinja renders to the same text, in both engines.
+//!
+//! `cargo bench --bench native` prints the median time of each and their ratio.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+use partita::jinja::{Engine, Environment, Names, Rendered};
+use partita::python;
+use serde_json::json;
+
+const TEMPLATE: &str = r#"{% for row in rows %}
+INSERT INTO t VALUES ({{ row.id }}, '{{ row.name | upper }}', {{ row.amount * 2 + 1 }}
+{%- if row.amount > 50 and row.id != 3 %}, 'large'{% elif row.amount == 7 %}, 'seven'{% else %}, 'small'{% endif %}
+{%- for tag in row.tags %}, '{{ tag ~ "-" ~ row.name }}'{% endfor -%}
+); -- {{ loop.index }} of {{ loop.length }}{{ "" if loop.last else "," }}
+{% endfor %}"#;
+
+fn median(mut job: impl FnMut()) -> f64 {
+    const TIMES: usize = 200;
+    for _ in 0..TIMES {
+        job();
+    }
+    let mut samples: Vec<f64> = (0..15)
+        .map(|_| {
+            let start = Instant::now();
+            for _ in 0..TIMES {
+                job();
+            }
+            start.elapsed().as_secs_f64() / TIMES as f64 * 1e6
+        })
+        .collect();
+    samples.sort_by(f64::total_cmp);
+    samples[samples.len() / 2]
+}
+
+fn main() {
+    let rows: Vec<_> = (0..50)
+        .map(|id| json!({"id": id, "name": format!("name {id}"), "amount": id * 7 % 101, "tags": ["a", "b", "c"]}))
+        .collect();
+    let rows = json!(rows);
+
+    let mut native = minijinja::Environment::new();
+    native.add_template("t", TEMPLATE).unwrap();
+    let native = native.get_template("t").unwrap();
+    let native_context = minijinja::context! { rows => minijinja::Value::from_serialize(&rows) };
+
+    let engine = Engine::new();
+    let env = Arc::new(Environment::default());
+    let names: Arc<dyn Names> =
+        Arc::new(BTreeMap::from([("rows".to_owned(), python::json::from_json(&rows).unwrap())]));
+    let ours = || match engine.render(&env, TEMPLATE, &names) {
+        Ok(Rendered::Text(text)) => text,
+        other => unreachable!("a text: {other:?}"),
+    };
+    assert_eq!(native.render(&native_context).unwrap(), ours());
+
+    let minijinja = median(|| drop(black_box(native.render(&native_context).unwrap())));
+    let partita = median(|| drop(black_box(ours())));
+    println!("{:48}{minijinja:12.1} us", "minijinja, native operators");
+    println!("{:48}{partita:12.1} us", "partita, lowered");
+    println!("{:48}{:12.2}", "ratio (at most 1.5)", partita / minijinja);
+}
