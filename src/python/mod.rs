@@ -11,7 +11,7 @@
 mod args;
 mod bytes;
 mod cargs;
-mod chars;
+pub mod chars;
 mod dates;
 mod dict;
 mod dict_views;
@@ -65,7 +65,7 @@ pub use list::{List, list};
 pub use literal::literal_eval;
 pub use markup::Markup;
 pub use minijinja::Value;
-pub use number::{Int, Num, as_bigint, int};
+pub use number::{Int, Num, as_bigint, big, float_to_int, int};
 pub use object::{BinOp, CmpOp, HashKey, Py, PyIter, PyIterator, PyObject, UnaryOp, object};
 pub(crate) use ops::push_repr;
 pub use ops::{

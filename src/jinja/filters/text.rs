@@ -1,7 +1,7 @@
 //! Filters over text.
 
 use crate::jinja::Cx;
-use crate::jinja::markup::{escape, has_html, markup, soft_str, strip_tags};
+use crate::jinja::markup::{escape, has_html, markup, soft_str};
 use crate::jinja::undefined::as_undefined;
 use crate::python::{self, Args, BinOp, CmpOp, Interp, PyErr, PyResult, Value, chars, text, view};
 
@@ -125,7 +125,7 @@ pub fn format(_: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> 
 /// `do_striptags`
 pub fn striptags(_: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
     Sig::<0> { name: "do_striptags", leading: &["value"], params: [], required: 0 }.bind(args)?;
-    Ok(Value::from(strip_tags(&python::str(subject, it)?)))
+    method(&markup(python::str(subject, it)?), "striptags", &[], it)
 }
 
 /// markupsafe's `escape`

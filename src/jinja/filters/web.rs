@@ -3,7 +3,7 @@
 use crate::jinja::Cx;
 use crate::jinja::markup::{escape, escape_text, markup};
 use crate::jinja::undefined::is_undefined;
-use crate::python::{self, Args, Interp, PyErr, PyResult, Value, View, chars, downcast, text, view};
+use crate::python::{self, Args, BinOp, Interp, PyErr, PyResult, Value, View, chars, downcast, text, view};
 
 use super::bind::Sig;
 
@@ -11,12 +11,20 @@ use super::bind::Sig;
 pub fn tojson(_: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
     let [indent] =
         Sig { name: "do_tojson", leading: &["eval_ctx", "value"], params: ["indent"], required: 0 }.bind(args)?;
-    let options = python::json::Options {
-        sort_keys: true,
-        indent: indent.filter(|indent| !indent.is_none()).cloned(),
-        ..Default::default()
+    // a text is encoded before the indent is looked at
+    let indent = match indent.filter(|indent| !indent.is_none() && text(subject).is_none()) {
+        None => None,
+        Some(indent) => match text(indent) {
+            Some(indent) => Some(indent.to_owned()),
+            None => {
+                // a number of spaces; what cannot be one fails as " " * indent does
+                let spaces = python::binary(BinOp::Mul, &Value::from(" "), indent, it)?;
+                Some(text(&spaces).unwrap_or_default().to_owned())
+            }
+        },
     };
-    let json = python::json::dumps(subject, &options, it)?;
+    let options = python::json::Options { sort_keys: true, indent, ..Default::default() };
+    let json = python::json::dumps(subject, options, it)?;
     let mut out = String::with_capacity(json.len());
     for c in json.chars() {
         match c {
