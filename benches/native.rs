@@ -37,6 +37,21 @@ fn median(mut job: impl FnMut()) -> f64 {
     samples[samples.len() / 2]
 }
 
+/// minijinja's own lists and maps.
+fn native_value(json: &serde_json::Value) -> minijinja::Value {
+    use serde_json::Value as Json;
+    match json {
+        Json::Null => minijinja::Value::from(()),
+        Json::Bool(bool) => minijinja::Value::from(*bool),
+        Json::Number(number) => minijinja::Value::from(number.as_i64().unwrap()),
+        Json::String(text) => minijinja::Value::from(text.as_str()),
+        Json::Array(items) => minijinja::Value::from(items.iter().map(native_value).collect::<Vec<_>>()),
+        Json::Object(pairs) => minijinja::Value::from(
+            pairs.iter().map(|(key, value)| (key.clone(), native_value(value))).collect::<BTreeMap<_, _>>(),
+        ),
+    }
+}
+
 fn main() {
     let rows: Vec<_> = (0..50)
         .map(|id| json!({"id": id, "name": format!("name {id}"), "amount": id * 7 % 101, "tags": ["a", "b", "c"]}))
@@ -46,7 +61,7 @@ fn main() {
     let mut native = minijinja::Environment::new();
     native.add_template("t", TEMPLATE).unwrap();
     let native = native.get_template("t").unwrap();
-    let native_context = minijinja::context! { rows => minijinja::Value::from_serialize(&rows) };
+    let native_context = minijinja::context! { rows => native_value(&rows) };
 
     let engine = Engine::new();
     let env = Arc::new(Environment::default());
