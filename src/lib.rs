@@ -2,12 +2,13 @@
 
 pub mod asset;
 pub mod cli;
+pub mod context;
 pub mod jinja;
 pub mod partition;
 pub mod pipeline;
 pub mod python;
 pub mod render;
 pub mod report;
-pub mod snapshot;
 pub mod run;
+pub mod snapshot;
 pub mod timetable;

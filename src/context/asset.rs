@@ -1,7 +1,9 @@
 //! Assets, aliases, references and their keys as Python objects (`airflow.sdk.definitions.asset`).
 
 use crate::asset::{Asset, AssetAlias, AssetRef};
-use crate::python::{self, Args, CmpOp, HashKey, Interp, PyErr, PyObject, PyResult, Sig, Value, downcast, object, repr_str};
+use crate::python::{
+    self, Args, CmpOp, HashKey, Interp, PyErr, PyObject, PyResult, Sig, Value, downcast, object, repr_str,
+};
 
 use super::convert;
 use super::surroundings::AssetItem;
@@ -132,11 +134,6 @@ pub(super) fn class_repr(value: &Value) -> String {
 }
 
 impl AssetObject {
-    /// The asset.
-    pub fn asset(&self) -> &Asset {
-        &self.asset
-    }
-
     fn access_control(&self) -> PyResult<AccessControl> {
         let given = &self.asset.access_control;
         let field = |key: &str| given.get(key).map(convert::json).transpose();
@@ -205,7 +202,7 @@ impl PyObject for AssetObject {
 
     fn compare(&self, op: CmpOp, other: &Value, it: &mut dyn Interp) -> Option<PyResult<bool>> {
         let other = downcast::<AssetObject>(other)?;
-        let equal = || -> PyResult<bool> {
+        let mut equal = || -> PyResult<bool> {
             Ok(self.asset.name == other.asset.name
                 && self.asset.uri == other.asset.uri
                 && self.asset.group == other.asset.group
@@ -215,10 +212,7 @@ impl PyObject for AssetObject {
         };
         match op {
             CmpOp::Eq => Some(equal()),
-            CmpOp::Ne => {
-                let mut equal = equal;
-                Some(equal().map(|equal| !equal))
-            }
+            CmpOp::Ne => Some(equal().map(|equal| !equal)),
             _ => None,
         }
     }

@@ -42,7 +42,9 @@ impl ConnectionAccessor {
             Some(connection) => Ok(object(connection)),
             None => Err(PyErr::new("AirflowNotFoundException", format!("The conn_id `{conn_id}` isn't defined"))
                 .with_hint(match raw {
-                    Some(_) => format!("connection `{conn_id}` is there, but its fields do not have the types Airflow asks for"),
+                    Some(_) => format!(
+                        "connection `{conn_id}` is there, but its fields do not have the types Airflow asks for"
+                    ),
                     None => format!("add `{conn_id}` to `connections`"),
                 })),
         }
@@ -202,8 +204,7 @@ impl PyObject for ConnectionAccessor {
     }
 
     fn call_method(&self, _this: &Value, _name: &str, args: &Args<'_>, _it: &mut dyn Interp) -> PyResult {
-        let bound =
-            Sig::new("ConnectionAccessor.get", &["conn_id", "default_conn"]).required(1).method().bind(args)?;
+        let bound = Sig::new("ConnectionAccessor.get", &["conn_id", "default_conn"]).required(1).method().bind(args)?;
         let conn_id = bound.first().copied().flatten().cloned().unwrap_or_else(python::none);
         let Some(conn_id) = python::text(&conn_id) else {
             return Err(PyErr::unsupported("a connection id that is not text"));
@@ -272,8 +273,18 @@ impl PyObject for Connection {
             "extra" => convert::opt_str(self.extra.as_deref()),
             "EXTRA_KEY" => Value::from("__extra__"),
             "extra_dejson" => return Some(self.extra_dejson(it)),
-            "_build_uri" | "_create_host" | "_handle_connection_error" | "_normalize_conn_type" | "aextra_dejson"
-            | "aget_uri" | "async_get" | "from_json" | "from_uri" | "get" | "get_hook" | "test_connection" => {
+            "_build_uri"
+            | "_create_host"
+            | "_handle_connection_error"
+            | "_normalize_conn_type"
+            | "aextra_dejson"
+            | "aget_uri"
+            | "async_get"
+            | "from_json"
+            | "from_uri"
+            | "get"
+            | "get_hook"
+            | "test_connection" => {
                 return Some(Err(convert::not_built("Connection", name)));
             }
             _ => return None,
@@ -300,7 +311,7 @@ impl PyObject for Connection {
             }
             _ => {
                 let dict = self.to_dict(true, false, it)?;
-                python::json::dumps(&dict, &python::json::Dumps::default(), it).map(Value::from)
+                python::json::dumps(&dict, python::json::Options::default(), it).map(Value::from)
             }
         }
     }

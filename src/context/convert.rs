@@ -1,7 +1,9 @@
 //! From the run's data to Python values.
 
-use crate::python::{self, DateTime, PyErr, PyResult, Value};
+use crate::python::{self, PyErr, PyResult, Value};
 use crate::run::{Instant, Json, JsonMap};
+
+use super::dates;
 
 /// A `dict` of a JSON object.
 pub(super) fn dict(map: &JsonMap) -> PyResult {
@@ -34,12 +36,12 @@ pub(super) fn int_of(int: i128) -> Value {
 
 /// A plain `datetime` in UTC, or None.
 pub(super) fn plain(instant: Option<Instant>) -> Value {
-    instant.map_or_else(python::none, DateTime::utc_plain)
+    instant.map_or_else(python::none, dates::plain)
 }
 
 /// A pendulum `DateTime` in UTC, or None: what `coerce_datetime` makes of a date of the payload.
 pub(super) fn pendulum(instant: Option<Instant>) -> Value {
-    instant.map_or_else(python::none, DateTime::utc_pendulum)
+    instant.map_or_else(python::none, dates::pendulum)
 }
 
 /// An attribute that the Python object has and that is not built.

@@ -4,6 +4,7 @@ use crate::python::{self, Args, HashKey, Interp, PyErr, PyObject, PyResult, Sig,
 
 use super::Shared;
 use super::convert;
+use super::dates;
 use super::params::ParamsDict;
 
 /// The Dag of the task.
@@ -72,11 +73,7 @@ impl Dag {
 
     fn task_ids(&self) -> Vec<&str> {
         let known = &self.shared.around.dag.task_ids;
-        if known.is_empty() {
-            vec![&self.shared.run.ti.task_id]
-        } else {
-            known.iter().map(String::as_str).collect()
-        }
+        if known.is_empty() { vec![&self.shared.run.ti.task_id] } else { known.iter().map(String::as_str).collect() }
     }
 
     fn attribute(&self, name: &str) -> Option<PyResult> {
@@ -88,9 +85,9 @@ impl Dag {
             "dag_id" => Value::from(self.dag_id()),
             "dag_display_name" => Value::from(dag.display_name.as_deref().unwrap_or_else(|| self.dag_id())),
             "params" => return Some(ParamsDict::build(&self.shared.run.params)),
-            "start_date" => dag.start_date.map_or_else(python::none, python::DateTime::pendulum),
-            "end_date" => dag.end_date.map_or_else(python::none, python::DateTime::pendulum),
-            "timezone" => python::TzInfo::pendulum(dag.timezone),
+            "start_date" => dag.start_date.map_or_else(python::none, dates::pendulum_in),
+            "end_date" => dag.end_date.map_or_else(python::none, dates::pendulum_in),
+            "timezone" => dates::timezone(dag.timezone),
             "description" => convert::opt_str(dag.description.as_deref()),
             "doc_md" => convert::opt_str(dag.doc_md.as_deref()),
             "tags" => return Some(python::set(dag.tags.iter().map(|tag| Value::from(tag.as_str())))),
@@ -102,12 +99,20 @@ impl Dag {
             "render_template_as_native_obj" => Value::from(dag.native),
             "task_ids" => python::list(self.task_ids().into_iter().map(Value::from).collect()),
             "auto_register" => Value::from(true),
-            "disable_bundle_versioning" | "fail_fast" | "has_on_failure_callback" | "has_on_success_callback"
+            "disable_bundle_versioning"
+            | "fail_fast"
+            | "has_on_failure_callback"
+            | "has_on_success_callback"
             | "partial" => Value::from(false),
-            "access_control" | "allowed_run_types" | "dagrun_timeout" | "deadline" | "is_paused_upon_creation"
-            | "jinja_environment_kwargs" | "on_failure_callback" | "on_success_callback" | "rerun_with_latest_version" => {
-                python::none()
-            }
+            "access_control"
+            | "allowed_run_types"
+            | "dagrun_timeout"
+            | "deadline"
+            | "is_paused_upon_creation"
+            | "jinja_environment_kwargs"
+            | "on_failure_callback"
+            | "on_success_callback"
+            | "rerun_with_latest_version" => python::none(),
             "default_args" | "owner_links" => python::str_dict(Vec::<(&str, Value)>::new()),
             _ if HIDDEN.contains(&name) || name.starts_with("_validate") || name.starts_with("_DAG__") => {
                 return Some(Err(convert::not_built("DAG", name)));

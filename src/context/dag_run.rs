@@ -189,7 +189,8 @@ fn fields(run: &DagRun) -> PyResult<Vec<Value>> {
 }
 
 fn consumed(events: &[AssetEventReference]) -> PyResult {
-    let events = events.iter().map(|event| Ok(object(Model::new(&CONSUMED, event_fields(event)?)))).collect::<PyResult<_>>()?;
+    let events =
+        events.iter().map(|event| Ok(object(Model::new(&CONSUMED, event_fields(event)?)))).collect::<PyResult<_>>()?;
     Ok(python::list(events))
 }
 
@@ -199,11 +200,8 @@ pub(super) fn triggering(event: &AssetEventReference, shared: &Shared) -> PyResu
 }
 
 fn event_fields(event: &AssetEventReference) -> PyResult<Vec<Value>> {
-    let aliases = event
-        .source_aliases
-        .iter()
-        .map(|name| object(Model::new(&ALIAS, vec![Value::from(name.as_str())])))
-        .collect();
+    let aliases =
+        event.source_aliases.iter().map(|name| object(Model::new(&ALIAS, vec![Value::from(name.as_str())]))).collect();
     Ok(vec![
         asset_reference(&event.asset)?,
         convert::dict(&event.extra)?,
@@ -218,8 +216,7 @@ fn event_fields(event: &AssetEventReference) -> PyResult<Vec<Value>> {
 }
 
 fn asset_reference(asset: &AssetReference) -> PyResult {
-    let fields =
-        vec![Value::from(asset.name.as_str()), Value::from(asset.uri.as_str()), convert::dict(&asset.extra)?];
+    let fields = vec![Value::from(asset.name.as_str()), Value::from(asset.uri.as_str()), convert::dict(&asset.extra)?];
     Ok(object(Model::new(&ASSET, fields)))
 }
 

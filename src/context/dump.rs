@@ -1,7 +1,8 @@
 //! `model_dump` and `model_dump_json` of pydantic models.
 
-use crate::python::{self, Args, DateTime, Dict, Interp, List, PyErr, PyResult, Sig, Tuple, Value, View, downcast, view};
+use crate::python::{self, Args, Dict, Interp, List, PyErr, PyResult, Sig, Tuple, Value, View, downcast, view};
 
+use super::dates;
 use super::enums::StrEnum;
 use super::model::Model;
 
@@ -131,7 +132,7 @@ fn value(field: &Value, options: &Dump, depth: usize, it: &mut dyn Interp) -> Py
         if let Some(member) = downcast::<StrEnum>(field) {
             return Ok(Value::from(member.value()));
         }
-        if downcast::<DateTime>(field).is_some() {
+        if dates::is_datetime(field) {
             let text = python::str(&python::call_method(field, "isoformat", &Args::default(), it)?, it)?;
             return Ok(Value::from(match text.strip_suffix("+00:00") {
                 Some(naive) => format!("{naive}Z"),
@@ -141,7 +142,7 @@ fn value(field: &Value, options: &Dump, depth: usize, it: &mut dyn Interp) -> Py
     }
     match view(field) {
         View::Object(object) if object.as_text().is_none() && python::as_bigint(field).is_none() => {
-            if downcast::<DateTime>(field).is_some() || downcast::<StrEnum>(field).is_some() {
+            if dates::is_datetime(field) || downcast::<StrEnum>(field).is_some() {
                 Ok(field.clone())
             } else {
                 Err(PyErr::unsupported(format!("dumping a {} inside a model", object.type_name())))
@@ -173,7 +174,8 @@ fn write(value: &Value, indent: Option<usize>, depth: usize, out: &mut String, i
         let items: Vec<_> = dict.items().into_iter().collect();
         return block(out, indent, depth, ('{', '}'), items.len(), |at, out| {
             let Some((key, item)) = items.get(at) else { return Ok(()) };
-            let key = python::text(key).ok_or_else(|| PyErr::unsupported("a key that is not text in `model_dump_json`"))?;
+            let key =
+                python::text(key).ok_or_else(|| PyErr::unsupported("a key that is not text in `model_dump_json`"))?;
             push_text(key, out);
             out.push_str(if indent.is_some() { ": " } else { ":" });
             write(item, indent, depth + 1, out, it)

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::asset::{Asset, AssetAlias, AssetRef};
 use crate::python::{
-    self, Args, CmpOp, DateTime, HashKey, Interp, PyErr, PyIter, PyObject, PyResult, Sig, Value, View, downcast, object,
+    self, Args, CmpOp, HashKey, Interp, PyErr, PyIter, PyObject, PyResult, Sig, Value, View, downcast, object,
     repr_str, view,
 };
 use crate::run::{Instant, Json, Validator};
@@ -14,6 +14,7 @@ use super::accessor;
 use super::asset::{AssetLike, EventKey, asset_like, asset_value, item_value, ref_repr};
 use super::convert;
 use super::dag_run;
+use super::dates;
 use super::surroundings::{AssetItem, StoredEvent};
 
 /// The accessors of all inlets.
@@ -299,8 +300,8 @@ impl Query {
 
 /// `after` or `before`, validated as an aware datetime.
 fn instant(v: &mut Validator, field: &str, value: &Value) -> PyResult<Option<Instant>> {
-    if let Some(date) = downcast::<DateTime>(value) {
-        return match date.instant() {
+    if let Some(date) = dates::instant_of(value) {
+        return match date {
             Some(instant) => Ok(Some(instant)),
             None => Err(PyErr::unsupported(format!("`{field}` with a datetime without a zone"))),
         };

@@ -113,7 +113,8 @@ fn instead(key: Key, run: &DagRun) -> String {
             Key::Ds | Key::DsNodash => "this run has a partition key but no partition date; use `partition_key`, or \
                                         `dag_run.run_after | ds` for the day it may start"
                 .to_owned(),
-            _ => "this run has a partition key but no partition date; use `partition_key` or `dag_run.run_after`".to_owned(),
+            _ => "this run has a partition key but no partition date; use `partition_key` or `dag_run.run_after`"
+                .to_owned(),
         };
     } else {
         "dag_run.run_after"
@@ -133,19 +134,27 @@ fn instead(key: Key, run: &DagRun) -> String {
 /// Names of Airflow 2 that are gone, and other names people expect.
 fn removed(name: &str) -> Option<&'static str> {
     Some(match name {
-        "execution_date" => "Airflow 3 has no `execution_date`: use `logical_date`, or `partition_date` in a partitioned run",
+        "execution_date" => {
+            "Airflow 3 has no `execution_date`: use `logical_date`, or `partition_date` in a partitioned run"
+        }
         "next_ds" => "Airflow 3 has no `next_ds`: use `data_interval_end | ds`",
         "next_ds_nodash" => "Airflow 3 has no `next_ds_nodash`: use `data_interval_end | ds_nodash`",
         "next_execution_date" => "Airflow 3 has no `next_execution_date`: use `data_interval_end`",
-        "prev_ds" => "Airflow 3 has no `prev_ds`: use `macros.ds_add(ds, -1)` or `prev_data_interval_start_success | ds`",
+        "prev_ds" => {
+            "Airflow 3 has no `prev_ds`: use `macros.ds_add(ds, -1)` or `prev_data_interval_start_success | ds`"
+        }
         "prev_ds_nodash" => "Airflow 3 has no `prev_ds_nodash`: use `macros.ds_add(ds, -1)` and `replace('-', '')`",
         "prev_execution_date" | "prev_execution_date_success" => {
             "Airflow 3 has no such name: use `prev_data_interval_start_success`"
         }
         "yesterday_ds" => "Airflow 3 has no `yesterday_ds`: use `macros.ds_add(ds, -1)`",
-        "yesterday_ds_nodash" => "Airflow 3 has no `yesterday_ds_nodash`: use `macros.ds_format(macros.ds_add(ds, -1), '%Y-%m-%d', '%Y%m%d')`",
+        "yesterday_ds_nodash" => {
+            "Airflow 3 has no `yesterday_ds_nodash`: use `macros.ds_format(macros.ds_add(ds, -1), '%Y-%m-%d', '%Y%m%d')`"
+        }
         "tomorrow_ds" => "Airflow 3 has no `tomorrow_ds`: use `macros.ds_add(ds, 1)`",
-        "tomorrow_ds_nodash" => "Airflow 3 has no `tomorrow_ds_nodash`: use `macros.ds_format(macros.ds_add(ds, 1), '%Y-%m-%d', '%Y%m%d')`",
+        "tomorrow_ds_nodash" => {
+            "Airflow 3 has no `tomorrow_ds_nodash`: use `macros.ds_format(macros.ds_add(ds, 1), '%Y-%m-%d', '%Y%m%d')`"
+        }
         "conf" => "Airflow 3 templates cannot read the configuration; what a trigger passed is `dag_run.conf`",
         "test_mode" => "Airflow 3 has no `test_mode` in its context",
         "triggering_dataset_events" => "Airflow 3 calls it `triggering_asset_events`",
@@ -154,7 +163,9 @@ fn removed(name: &str) -> Option<&'static str> {
         "execution_date_str" | "latest_date" | "end_date" | "start_date" => "not in Airflow's context; see `dag_run`",
         "expanded_ti_count" => "Airflow 3.3 has no `expanded_ti_count` in its context",
         "asset_state_store" => "`asset_state_store` exists only for tasks with assets as inlets or outlets",
-        "templates_dict" | "exception" | "reason" => "exists only while the task or its callback runs, not in templates",
+        "templates_dict" | "exception" | "reason" => {
+            "exists only while the task or its callback runs, not in templates"
+        }
         "context" => "there is no name for the whole context; `partita context` lists it",
         _ => return None,
     })

@@ -263,10 +263,7 @@ mod tests {
                 .unwrap_or(&JsonMap::new()),
         );
         let masker = Masker::new(secrets);
-        assert_eq!(
-            masker.mask("s3cr3tpw abcdef eu-west 0123456 visible hush-hush"),
-            "*** *** eu-west *** visible ***"
-        );
+        assert_eq!(masker.mask("s3cr3tpw abcdef eu-west 0123456 visible hush-hush"), "*** *** eu-west *** visible ***");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod connection;
 mod convert;
 mod dag;
 mod dag_run;
+mod dates;
 mod dump;
 mod enums;
 mod inlet_events;
@@ -199,9 +200,7 @@ impl SharedInner {
             Key::MapIndexTemplate => Ok(convert::opt_str(self.around.task.map_index_template.as_deref())),
             Key::RunId => Ok(Value::from(dag_run.run_id.as_str())),
             Key::OutletEvents => Ok(outlet_events::OutletEvents::build(self)),
-            Key::InletEvents => {
-                self.inlets().and_then(|inlets| inlet_events::InletEvents::build(self, &inlets))
-            }
+            Key::InletEvents => self.inlets().and_then(|inlets| inlet_events::InletEvents::build(self, &inlets)),
             Key::Macros => Ok(macros_value()),
             Key::Params => self.params(),
             Key::Var => Ok(variable::var(self)),

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::python::{self, Args, CmpOp, HashKey, Interp, PyErr, PyIter, PyObject, PyResult, Sig, Value, downcast, object};
+use crate::python::{
+    self, Args, CmpOp, HashKey, Interp, PyErr, PyIter, PyObject, PyResult, Sig, Value, downcast, object,
+};
 
 use super::convert;
 use super::dump::{self, Dump};
@@ -86,7 +88,9 @@ impl Model {
     /// Makes a field's value lazy.
     #[must_use]
     pub fn lazily(mut self, field: &str, make: Make) -> Self {
-        if let Some(slot) = self.class.fields.iter().position(|name| *name == field).and_then(|at| self.slots.get_mut(at)) {
+        if let Some(slot) =
+            self.class.fields.iter().position(|name| *name == field).and_then(|at| self.slots.get_mut(at))
+        {
             *slot = Slot::Lazy(OnceLock::new(), make);
         }
         self
@@ -97,11 +101,6 @@ impl Model {
     pub(super) fn with_source(mut self, source: super::Shared) -> Self {
         self.source = Some(source);
         self
-    }
-
-    /// The class.
-    pub fn class(&self) -> &'static ModelClass {
-        self.class
     }
 
     /// A field's value.
@@ -209,9 +208,9 @@ impl PyObject for Model {
     }
 
     fn iter(&self, _this: &Value, it: &mut dyn Interp) -> Option<PyResult<PyIter>> {
-        let pairs = self
-            .items()
-            .map(|items| items.into_iter().map(|(name, value)| python::tuple(vec![Value::from(name), value])).collect());
+        let pairs = self.items().map(|items| {
+            items.into_iter().map(|(name, value)| python::tuple(vec![Value::from(name), value])).collect()
+        });
         Some(pairs.and_then(|pairs| python::iter(&python::list(pairs), it)))
     }
 

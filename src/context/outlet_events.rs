@@ -283,7 +283,9 @@ impl PyObject for KeyObject {
 
     fn getattr(&self, name: &str, _it: &mut dyn Interp) -> Option<PyResult> {
         match (&self.0, name) {
-            (EventKey::Asset { name: text, .. } | EventKey::Alias(text), "name") => Some(Ok(Value::from(text.as_str()))),
+            (EventKey::Asset { name: text, .. } | EventKey::Alias(text), "name") => {
+                Some(Ok(Value::from(text.as_str())))
+            }
             (EventKey::Asset { uri, .. }, "uri") => Some(Ok(Value::from(uri.as_str()))),
             _ => None,
         }

@@ -1,6 +1,8 @@
 //! `params`, and the `ParamsDict` of a Dag or task (`airflow.sdk.definitions.param`).
 
-use crate::python::{self, Args, CmpOp, Dict, HashKey, Interp, PyErr, PyIter, PyObject, PyResult, Sig, Value, downcast, object};
+use crate::python::{
+    self, Args, CmpOp, Dict, HashKey, Interp, PyErr, PyIter, PyObject, PyResult, Sig, Value, downcast, object,
+};
 use crate::run::{JsonMap, Run};
 
 use super::convert;
@@ -41,7 +43,8 @@ impl ParamsDict {
     /// The dict of `Param` objects underneath.
     fn objects(&self) -> PyResult {
         let dict = downcast::<Dict>(&self.values);
-        let pairs = dict.map(|dict| dict.items().into_iter().map(|(key, value)| (key, param(value))).collect::<Vec<_>>());
+        let pairs =
+            dict.map(|dict| dict.items().into_iter().map(|(key, value)| (key, param(value))).collect::<Vec<_>>());
         python::dict(pairs.unwrap_or_default())
     }
 }
@@ -68,10 +71,16 @@ impl PyObject for ParamsDict {
     fn getattr(&self, name: &str, _it: &mut dyn Interp) -> Option<PyResult> {
         match name {
             "suppress_exception" => Some(Ok(Value::from(false))),
-            "clear" | "pop" | "popitem" | "setdefault" | "update" | "deserialize" | "filter_params_by_source"
-            | "_abc_impl" | "_fill_missing_param_source" | "_ParamsDict__dict" => {
-                Some(Err(convert::not_built("ParamsDict", name)))
-            }
+            "clear"
+            | "pop"
+            | "popitem"
+            | "setdefault"
+            | "update"
+            | "deserialize"
+            | "filter_params_by_source"
+            | "_abc_impl"
+            | "_fill_missing_param_source"
+            | "_ParamsDict__dict" => Some(Err(convert::not_built("ParamsDict", name))),
             _ => None,
         }
     }
@@ -160,8 +169,9 @@ impl PyObject for Param {
     }
 
     fn repr(&self, _it: &mut dyn Interp) -> PyResult<String> {
-        Err(convert::address("Param")
-            .with_hint("`.items()` and `.values()` of `dag.params` give Param objects; use `params`, or `.value` of each"))
+        Err(convert::address("Param").with_hint(
+            "`.items()` and `.values()` of `dag.params` give Param objects; use `params`, or `.value` of each",
+        ))
     }
 
     fn getattr(&self, name: &str, _it: &mut dyn Interp) -> Option<PyResult> {

@@ -2,7 +2,9 @@
 
 use std::sync::OnceLock;
 
-use crate::python::{self, Args, BinOp, CmpOp, HashKey, Interp, PyIter, PyObject, PyResult, UnaryOp, Value, downcast, object};
+use crate::python::{
+    self, Args, BinOp, CmpOp, HashKey, Interp, PyIter, PyObject, PyResult, UnaryOp, Value, downcast, object,
+};
 
 use super::convert;
 
@@ -58,7 +60,8 @@ impl PyObject for Proxy {
     }
 
     fn repr(&self, _it: &mut dyn Interp) -> PyResult<String> {
-        Err(convert::address("Proxy").with_hint("print the value itself instead of a list or native value that holds it"))
+        Err(convert::address("Proxy")
+            .with_hint("print the value itself instead of a list or native value that holds it"))
     }
 
     fn str(&self, it: &mut dyn Interp) -> PyResult<String> {

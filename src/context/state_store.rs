@@ -31,11 +31,9 @@ impl PyObject for TaskStateStore {
 
     fn getattr(&self, name: &str, _it: &mut dyn Interp) -> Option<PyResult> {
         match name {
-            "get" | "set" | "delete" | "clear" | "_clear_backend_only" | "_scope" | "_ti_id" => {
-                Some(Err(PyErr::unsupported(format!(
-                    "`task_state_store.{name}`: what the task stored before is not known"
-                ))))
-            }
+            "get" | "set" | "delete" | "clear" | "_clear_backend_only" | "_scope" | "_ti_id" => Some(Err(
+                PyErr::unsupported(format!("`task_state_store.{name}`: what the task stored before is not known")),
+            )),
             _ => None,
         }
     }

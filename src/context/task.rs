@@ -4,6 +4,7 @@ use crate::python::{self, Args, HashKey, Interp, PyErr, PyObject, PyResult, Sig,
 
 use super::Shared;
 use super::convert;
+use super::dates;
 use super::enums;
 use super::params::ParamsDict;
 
@@ -102,7 +103,10 @@ impl Task {
                 let given = given.and_then(|value| value.as_str()).unwrap_or("downstream");
                 return Some(enums::weight_rule(given).ok_or_else(|| convert::not_built("BaseOperator", name)));
             }
-            ("retry_delay" | "max_retry_delay" | "execution_timeout" | "start_date" | "end_date" | "params", Some(_)) => {
+            (
+                "retry_delay" | "max_retry_delay" | "execution_timeout" | "start_date" | "end_date" | "params",
+                Some(_),
+            ) => {
                 return Some(Err(convert::not_built(&task.operator, name)));
             }
             (_, Some(value)) => return Some(convert::json(value)),
@@ -123,9 +127,9 @@ impl Task {
             "upstream_task_ids" => return Some(python::set(texts(&task.upstream_task_ids))),
             "downstream_task_ids" => return Some(python::set(texts(&task.downstream_task_ids))),
             "retries" => Value::from(task.retries),
-            "retry_delay" => python::TimeDelta::seconds(300),
+            "retry_delay" => dates::seconds(300),
             "start_date" => match self.shared.around.dag.start_date {
-                Some(date) => python::DateTime::pendulum(date),
+                Some(date) => dates::pendulum_in(date),
                 None => python::none(),
             },
             "queue" => Value::from("default"),
@@ -135,23 +139,53 @@ impl Task {
             "ui_color" if self.is_base() => Value::from("#fff"),
             "ui_fgcolor" if self.is_base() => Value::from("#000"),
             "executor_config" => python::str_dict(Vec::<(&str, Value)>::new()),
-            "on_execute_callback" | "on_failure_callback" | "on_retry_callback" | "on_skipped_callback"
+            "on_execute_callback"
+            | "on_failure_callback"
+            | "on_retry_callback"
+            | "on_skipped_callback"
             | "on_success_callback" => python::list(Vec::new()),
             "allow_nested_operators" | "do_xcom_push" | "email_on_failure" | "email_on_retry" => Value::from(true),
-            "depends_on_past" | "has_on_execute_callback" | "has_on_failure_callback" | "has_on_retry_callback"
-            | "has_on_skipped_callback" | "has_on_success_callback" | "has_retry_policy"
-            | "ignore_first_depends_on_past" | "is_setup" | "is_teardown" | "multiple_outputs"
-            | "on_failure_fail_dagrun" | "overwrite_rtif_after_execution" | "returns_dag_result"
-            | "wait_for_downstream" | "wait_for_past_depends_before_skipping" | "is_mapped" => Value::from(false),
+            "depends_on_past"
+            | "has_on_execute_callback"
+            | "has_on_failure_callback"
+            | "has_on_retry_callback"
+            | "has_on_skipped_callback"
+            | "has_on_success_callback"
+            | "has_retry_policy"
+            | "ignore_first_depends_on_past"
+            | "is_setup"
+            | "is_teardown"
+            | "multiple_outputs"
+            | "on_failure_fail_dagrun"
+            | "overwrite_rtif_after_execution"
+            | "returns_dag_result"
+            | "wait_for_downstream"
+            | "wait_for_past_depends_before_skipping"
+            | "is_mapped" => Value::from(false),
             "inherits_from_empty_operator" | "inherits_from_skipmixin" | "is_async" | "start_from_trigger"
                 if self.is_base() =>
             {
                 Value::from(false)
             }
-            "default_args" | "doc" | "doc_json" | "doc_md" | "doc_rst" | "doc_yaml" | "email" | "end_date"
-            | "execution_timeout" | "executor" | "logger_name" | "max_active_tis_per_dag"
-            | "max_active_tis_per_dagrun" | "max_retry_delay" | "render_template_as_native_obj" | "resources"
-            | "retry_policy" | "run_as_user" | "task_concurrency" => python::none(),
+            "default_args"
+            | "doc"
+            | "doc_json"
+            | "doc_md"
+            | "doc_rst"
+            | "doc_yaml"
+            | "email"
+            | "end_date"
+            | "execution_timeout"
+            | "executor"
+            | "logger_name"
+            | "max_active_tis_per_dag"
+            | "max_active_tis_per_dagrun"
+            | "max_retry_delay"
+            | "render_template_as_native_obj"
+            | "resources"
+            | "retry_policy"
+            | "run_as_user"
+            | "task_concurrency" => python::none(),
             _ if HIDDEN.contains(&name) => return Some(Err(convert::not_built(&task.operator, name))),
             _ if self.is_base() => return None,
             // whether an operator's class has the attribute is only known to its code
@@ -199,12 +233,7 @@ impl PyObject for Task {
         if name == "get_dag" { self.shared.dag() } else { Ok(Value::from(true)) }
     }
 
-    fn compare(
-        &self,
-        op: python::CmpOp,
-        other: &Value,
-        _it: &mut dyn Interp,
-    ) -> Option<PyResult<bool>> {
+    fn compare(&self, op: python::CmpOp, other: &Value, _it: &mut dyn Interp) -> Option<PyResult<bool>> {
         // `<` and `>` set dependencies between tasks
         let _ = other;
         match op {

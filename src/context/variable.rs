@@ -1,6 +1,8 @@
 //! `var.value` and `var.json` (`airflow.sdk.execution_time.context.VariableAccessor`).
 
-use crate::python::{self, Args, CmpOp, HashKey, Interp, PyErr, PyObject, PyResult, Sig, Value, downcast, object, repr_str};
+use crate::python::{
+    self, Args, CmpOp, HashKey, Interp, PyErr, PyObject, PyResult, Sig, Value, downcast, object, repr_str,
+};
 
 use super::Shared;
 

@@ -8,10 +8,11 @@ use super::asset::class_repr;
 use super::convert;
 use super::surroundings::MissingXCom;
 
-const SIG: Sig<'static> = Sig::new("RuntimeTaskInstance.xcom_pull", &["task_ids", "dag_id", "key", "include_prior_dates"])
-    .required(0)
-    .method()
-    .keyword_only(&["map_indexes", "default", "run_id"]);
+const SIG: Sig<'static> =
+    Sig::new("RuntimeTaskInstance.xcom_pull", &["task_ids", "dag_id", "key", "include_prior_dates"])
+        .required(0)
+        .method()
+        .keyword_only(&["map_indexes", "default", "run_id"]);
 
 /// Deepest value that is searched for serialized objects.
 const DEPTH: usize = 128;
@@ -125,7 +126,9 @@ impl Request {
                 View::Float(value) => v.int(&Json::from(value)),
                 _ => match python::text(index) {
                     Some(text) => v.int(&Json::from(text)),
-                    None => return Err(PyErr::unsupported(format!("a map index of type {}", python::type_name(index)))),
+                    None => {
+                        return Err(PyErr::unsupported(format!("a map index of type {}", python::type_name(index))));
+                    }
                 },
             })
         })?;
@@ -163,9 +166,8 @@ fn find<'s>(shared: &'s Shared, dag_id: &str, run_id: &str, task_id: &str, key: 
     let same_run = dag_id == run.dag_run.dag_id && run_id == run.dag_run.run_id;
     let found = if same_run { run.xcom.get(task_id).and_then(|values| values.get(key)) } else { None };
     if found.is_none() && shared.around.missing_xcom == MissingXCom::Refuse {
-        return Err(PyErr::unsupported(format!("no XCom `{key}` of task `{task_id}` is given")).with_hint(format!(
-            "say what the task returned: `xcom: {{{task_id}: {{{key}: ...}}}}` in the scenario"
-        )));
+        return Err(PyErr::unsupported(format!("no XCom `{key}` of task `{task_id}` is given"))
+            .with_hint(format!("say what the task returned: `xcom: {{{task_id}: {{{key}: ...}}}}` in the scenario")));
     }
     Ok(found)
 }
@@ -193,7 +195,9 @@ fn refuse_serialized(value: &Json, depth: usize) -> PyResult<()> {
         Json::Array(items) => items.iter().try_for_each(|item| refuse_serialized(item, depth + 1)),
         Json::Object(map) => {
             if let Some(key) = ["__classname__", "__type", "__var"].iter().find(|key| map.contains_key(**key)) {
-                return Err(PyErr::unsupported(format!("an XCom that is a serialized object (it has the key `{key}`)")));
+                return Err(PyErr::unsupported(format!(
+                    "an XCom that is a serialized object (it has the key `{key}`)"
+                )));
             }
             map.values().try_for_each(|item| refuse_serialized(item, depth + 1))
         }

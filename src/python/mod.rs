@@ -50,7 +50,9 @@ mod view;
 mod zone;
 
 pub use args::{Args, Kwarg};
-pub use chars::{is_alnum, is_alpha, is_digit, is_identifier, is_lower, is_numeric, is_printable, is_space, is_upper};
+pub use chars::{
+    is_alnum, is_alpha, is_digit, is_identifier, is_lower, is_numeric, is_printable, is_space, is_upper, lower,
+};
 pub use dates::{Fields, Parsed, strftime, strptime, time_strftime};
 pub use dict::{Dict, dict, key_error, str_dict};
 pub use dict_views::DictView;
