@@ -3,6 +3,7 @@
 mod dag;
 mod load;
 mod model;
+mod outcome;
 pub mod reader;
 mod scenario;
 mod schedule;
@@ -13,6 +14,7 @@ pub mod yaml;
 pub use dag::DAG_KEYS;
 pub use load::{ASSET_KEYS, CONNECTION_KEYS, FILE_NAMES, PIPELINE_KEYS, from_source, load, name_of};
 pub use model::{AssetDef, Dag, Pipeline, Profile, Task, TaskField, UserDefined};
+pub use outcome::{LogOutcome, Origin, Outcome, PendingAsset, PendingOutcome, RunOutcome, TaskResult};
 pub use scenario::{
     Action, AliasAdd, Emit, ProducerRun, SCENARIO_KEYS, STEPS, Scenario, Step, TaskOutcome, load_scenario,
     scenario_files, scenario_from_source,

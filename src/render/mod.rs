@@ -5,7 +5,9 @@
 
 pub mod operators;
 mod task;
+mod text;
 mod value;
 
 pub use task::{FieldError, FieldPath, RenderedField, TaskTemplates};
+pub use text::{display, repr, to_json};
 pub use value::FieldValue;

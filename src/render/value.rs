@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value as Json};
 
-use crate::python::{PyErr, PyResult, Value};
+use crate::python::{self, PyErr, PyResult, Value};
 
 /// An argument of an operator as its author wrote it.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,10 +52,42 @@ impl FieldValue {
         string: &mut dyn FnMut(&[String], &str) -> Result<Value, E>,
         path: &mut Vec<String>,
     ) -> Result<Value, E> {
-        match self {
-            FieldValue::Str(text) => string(path, text),
-            _ => Err(PyErr::unsupported("template fields that are no strings").into()),
-        }
+        let mut items = |items: &[FieldValue], path: &mut Vec<String>| -> Result<Vec<Value>, E> {
+            let mut made = Vec::with_capacity(items.len());
+            for (index, item) in items.iter().enumerate() {
+                path.push(index.to_string());
+                made.push(item.map_strings(string, path)?);
+                path.pop();
+            }
+            Ok(made)
+        };
+        Ok(match self {
+            FieldValue::Null => python::none(),
+            FieldValue::Bool(value) => Value::from(*value),
+            FieldValue::Number(number) => python::json::from_json(&Json::Number(number.clone()))?,
+            FieldValue::Str(text) => string(path, text)?,
+            FieldValue::List(list) => python::list(items(list, path)?),
+            FieldValue::Tuple(tuple) => python::tuple(items(tuple, path)?),
+            FieldValue::Set(set) => python::set(items(set, path)?)?,
+            FieldValue::Dict(entries) => {
+                let mut made = Vec::with_capacity(entries.len());
+                for (key, value) in entries {
+                    path.push(key.key_text());
+                    made.push((key.to_python()?, value.map_strings(string, path)?));
+                    path.pop();
+                }
+                python::dict(made)?
+            }
+            FieldValue::Object(_, attributes) => {
+                let mut made = Vec::with_capacity(attributes.len());
+                for (name, value) in attributes {
+                    path.push(name.clone());
+                    made.push((Value::from(name.as_str()), value.map_strings(string, path)?));
+                    path.pop();
+                }
+                python::dict(made)?
+            }
+        })
     }
 
     /// A key of a dict as it appears in paths.

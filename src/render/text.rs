@@ -1,0 +1,143 @@
+//! Rendered values as text and as JSON.
+
+use serde_json::{Map, Number, Value as Json};
+
+use crate::python::{self, Dict, List, Plain, Tuple, Value, View, downcast, text, view};
+
+/// Deepest nesting shown.
+const DEPTH_LIMIT: usize = 100;
+
+/// A rendered value for people: a string as it is; anything else in a form like YAML, strings of several lines as blocks.
+pub fn display(value: &Value) -> String {
+    if let Some(text) = text(value) {
+        return text.to_owned();
+    }
+    let mut out = String::new();
+    write_value(&mut out, value, 0, 0);
+    let trimmed = out.trim_start_matches(['\n', ' ']);
+    trimmed.to_owned()
+}
+
+/// A rendered value as JSON; `None` when it has no JSON form (dates, sets, keys that are no strings).
+pub fn to_json(value: &Value) -> Option<Json> {
+    json_at(value, 0)
+}
+
+/// `repr()` of a value.
+pub fn repr(value: &Value) -> String {
+    python::repr(value, &mut Plain::default()).unwrap_or_else(|error| format!("<{error}>"))
+}
+
+fn json_at(value: &Value, depth: usize) -> Option<Json> {
+    if depth > DEPTH_LIMIT {
+        return None;
+    }
+    if let Some(text) = text(value) {
+        return Some(Json::from(text));
+    }
+    match view(value) {
+        View::None => Some(Json::Null),
+        View::Bool(value) => Some(Json::Bool(value)),
+        View::Int(value) => Some(Json::from(value)),
+        View::Float(value) => Number::from_f64(value).map(Json::Number),
+        View::Object(_) => {
+            if let Some(items) = items(value) {
+                return items.iter().map(|item| json_at(item, depth + 1)).collect::<Option<Vec<_>>>().map(Json::Array);
+            }
+            if let Some(dict) = downcast::<Dict>(value) {
+                let mut map = Map::new();
+                for (key, item) in dict.items() {
+                    map.insert(text(&key)?.to_owned(), json_at(&item, depth + 1)?);
+                }
+                return Some(Json::Object(map));
+            }
+            // An int of any size prints as JSON writes it.
+            (python::type_name(value) == "int").then(|| repr(value).parse().ok().map(Json::Number)).flatten()
+        }
+        _ => None,
+    }
+}
+
+fn items(value: &Value) -> Option<Vec<Value>> {
+    match (downcast::<List>(value), downcast::<Tuple>(value)) {
+        (Some(list), _) => Some(list.snapshot()),
+        (_, Some(tuple)) => Some(tuple.snapshot()),
+        _ => None,
+    }
+}
+
+/// Writes a value after its key or dash: on the same line if it is short, else on lines of its own.
+fn write_value(out: &mut String, value: &Value, indent: usize, depth: usize) {
+    if depth > DEPTH_LIMIT {
+        out.push_str(" ...");
+        return;
+    }
+    let pad = |out: &mut String, indent: usize| out.extend(std::iter::repeat_n(' ', indent));
+    if let Some(text) = text(value) {
+        if text.contains('\n') && text.lines().all(|line| !line.starts_with([' ', '\t'])) | text.starts_with(|c: char| !c.is_whitespace()) {
+            out.push_str(if text.ends_with('\n') { " |" } else { " |-" });
+            for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
+                out.push('\n');
+                if !line.is_empty() {
+                    pad(out, indent);
+                    out.push_str(line);
+                }
+            }
+        } else {
+            out.push(' ');
+            out.push_str(&scalar(text));
+        }
+        return;
+    }
+    if let (Some(items), true) = (items(value), downcast::<List>(value).is_some()) {
+        if items.is_empty() {
+            out.push_str(" []");
+        }
+        for item in items {
+            out.push('\n');
+            pad(out, indent);
+            out.push('-');
+            write_value(out, &item, indent + 2, depth + 1);
+        }
+        return;
+    }
+    if let Some(dict) = downcast::<Dict>(value) {
+        let entries = dict.items();
+        if entries.is_empty() {
+            out.push_str(" {}");
+        }
+        for (key, item) in entries {
+            out.push('\n');
+            pad(out, indent);
+            match text(&key) {
+                Some(text) => out.push_str(&scalar(text)),
+                None => out.push_str(&repr(&key)),
+            }
+            out.push(':');
+            write_value(out, &item, indent + 2, depth + 1);
+        }
+        return;
+    }
+    out.push(' ');
+    match view(value) {
+        View::None => out.push_str("null"),
+        View::Bool(value) => out.push_str(if value { "true" } else { "false" }),
+        View::Int(_) | View::Float(_) => out.push_str(&repr(value)),
+        _ => {
+            out.push_str("!python ");
+            out.push_str(&repr(value));
+        }
+    }
+}
+
+/// A string on one line: bare when nothing else could be meant, else in double quotes.
+fn scalar(text: &str) -> String {
+    let first = text.chars().next();
+    let bare = first.is_some_and(|c| c.is_alphabetic() || matches!(c, '/' | '_'))
+        && !text.ends_with([' ', ':'])
+        && !text.contains(": ")
+        && !text.contains(" #")
+        && !text.chars().any(char::is_control)
+        && !matches!(text.to_ascii_lowercase().as_str(), "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n");
+    if bare { text.to_owned() } else { Json::from(text).to_string() }
+}
