@@ -74,7 +74,9 @@ fn write_value(out: &mut String, value: &Value, indent: usize, depth: usize) {
     }
     let pad = |out: &mut String, indent: usize| out.extend(std::iter::repeat_n(' ', indent));
     if let Some(text) = text(value) {
-        if text.contains('\n') && text.lines().all(|line| !line.starts_with([' ', '\t'])) | text.starts_with(|c: char| !c.is_whitespace()) {
+        if text.contains('\n')
+            && text.lines().all(|line| !line.starts_with([' ', '\t'])) | text.starts_with(|c: char| !c.is_whitespace())
+        {
             out.push_str(if text.ends_with('\n') { " |" } else { " |-" });
             for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
                 out.push('\n');
@@ -138,6 +140,9 @@ fn scalar(text: &str) -> String {
         && !text.contains(": ")
         && !text.contains(" #")
         && !text.chars().any(char::is_control)
-        && !matches!(text.to_ascii_lowercase().as_str(), "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n");
+        && !matches!(
+            text.to_ascii_lowercase().as_str(),
+            "null" | "true" | "false" | "yes" | "no" | "on" | "off" | "y" | "n"
+        );
     if bare { text.to_owned() } else { Json::from(text).to_string() }
 }

@@ -2,6 +2,12 @@
 //!
 //! Text may hold colour codes; whoever prints it strips them where they do not belong.
 
+mod json;
 mod problems;
+mod render;
+mod resolve;
 
+pub use json::{render_json, render_jsonl, resolve_json};
 pub use problems::{Excerpt, excerpt, problems};
+pub use render::{Shown, field_error, instant, render_text, run_heading};
+pub use resolve::resolve_text;
