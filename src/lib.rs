@@ -11,4 +11,5 @@ pub mod render;
 pub mod report;
 pub mod run;
 pub mod snapshot;
+pub mod schedule;
 pub mod timetable;

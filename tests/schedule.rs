@@ -89,3 +89,49 @@ fn mappers() {
     }
     tally.finish("mappers", 1606);
 }
+
+/// Every date-time with an offset in a value, as an instant.
+fn deep_instants(value: &Json) -> Json {
+    match value {
+        Json::Array(items) => items.iter().map(deep_instants).collect(),
+        Json::Object(map) => map
+            .iter()
+            .map(|(key, value)| {
+                let date = key == "partition_date";
+                (key.clone(), if date { instants(value) } else { deep_instants(value) })
+            })
+            .collect(),
+        other => other.clone(),
+    }
+}
+
+/// Lists whose order says nothing.
+fn unordered(mut value: Json) -> Json {
+    if let Some(queue) = value.get_mut("asset_dag_run_queue").and_then(Json::as_array_mut) {
+        queue.sort_by_key(Json::to_string);
+    }
+    value
+}
+
+#[test]
+fn scenarios() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance/schedule/scenarios");
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .expect("the scenarios are there")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    files.sort();
+    let mut tally = Tally::default();
+    for file in files {
+        let text = std::fs::read_to_string(&file).expect("a scenario");
+        let mut document: Json = serde_json::from_str(&text).expect("a scenario is JSON");
+        let expected = document.as_object_mut().and_then(|map| map.shift_remove("expect")).expect("expect");
+        let got = match partita::schedule::document::resolve(&document) {
+            Ok(answer) => answer,
+            Err(error) => json!(error.to_string()),
+        };
+        let id = document["id"].as_str().expect("id");
+        tally.add(id, &unordered(deep_instants(&expected)), &unordered(deep_instants(&got)));
+    }
+    tally.finish("scenarios", 148);
+}

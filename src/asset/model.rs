@@ -1,5 +1,6 @@
 //! Asset, AssetAlias and references, with the checks of their constructors (`airflow.sdk.definitions.asset`).
 
+use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use super::pytext;
@@ -10,7 +11,7 @@ use crate::python::{PyErr, PyResult};
 const IDENTIFIER_LIMIT: usize = 1500;
 
 /// What identifies an asset: name and URI together (Airflow's `AssetUniqueKey`).
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct AssetKey {
     /// The name; equal to the URI as written where only a URI was given.
     pub name: String,

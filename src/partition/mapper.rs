@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use serde_json::Value as Json;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Value as Json, json};
 
 use super::{Moment, RollupMapper};
 use crate::asset::pytext;
@@ -124,6 +125,20 @@ pub struct KeyStep {
     pub key: String,
     /// The keys it made, or why it could not.
     pub result: Result<Vec<String>, PyErr>,
+}
+
+impl Serialize for KeyStep {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(4))?;
+        map.serialize_entry("depth", &self.depth)?;
+        map.serialize_entry("mapper", &self.mapper)?;
+        map.serialize_entry("key", &self.key)?;
+        match &self.result {
+            Ok(keys) => map.serialize_entry("keys", keys)?,
+            Err(error) => map.serialize_entry("error", &json!({"kind": error.class, "message": error.message}))?,
+        }
+        map.end()
+    }
 }
 
 /// Maps keys of asset events to keys of consumer runs (Airflow's `PartitionMapper`).
