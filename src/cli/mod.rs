@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use clap::{Parser, Subcommand};
 
 mod completions;
+mod context;
 mod inspect;
 mod inspect_timetable;
 pub mod jsonl;
@@ -29,6 +30,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// The whole template context of a run: every name, its type, what it prints
+    Context(context::Args),
     /// Try one mapper, timetable or asset
     Inspect(inspect::Args),
     /// Render template fields of the runs that events make
@@ -39,6 +42,7 @@ enum Command {
 
 fn dispatch(command: &Command, io: &mut Io<'_>) -> Outcome {
     match command {
+        Command::Context(args) => context::run(args, io),
         Command::Inspect(args) => inspect::run(args, io),
         Command::Render(args) => render::run(args, io),
         Command::Completions(args) => completions::run(args, io),

@@ -2,11 +2,13 @@
 //!
 //! Text may hold colour codes; whoever prints it strips them where they do not belong.
 
+mod context;
 mod json;
 mod problems;
 mod render;
 mod resolve;
 
+pub use context::{context_json, context_table};
 pub use json::{render_json, render_jsonl, resolve_json};
 pub use problems::{Excerpt, excerpt, problems};
 pub use render::{Shown, field_error, instant, render_text, run_heading};

@@ -7,6 +7,7 @@
 mod dag_run;
 mod datetime;
 mod document;
+pub mod rest;
 mod state;
 mod task_instance;
 mod validation;
