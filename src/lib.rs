@@ -10,6 +10,6 @@ pub mod python;
 pub mod render;
 pub mod report;
 pub mod run;
-pub mod snapshot;
 pub mod schedule;
+pub mod snapshot;
 pub mod timetable;
