@@ -224,9 +224,9 @@ fn not_empty(class: &str, attribute: &str, value: &Json) -> PyResult<String> {
     Ok(text)
 }
 
-/// `str.isspace()`: Unicode white space and the four information separators.
+/// `str.isspace()`
 fn is_space(text: &str) -> bool {
-    !text.is_empty() && text.chars().all(|c| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c))
+    !text.is_empty() && text.chars().all(crate::python::is_space)
 }
 
 /// `AssetAccessControl(...)`, in the form it has inside a serialized Dag.
@@ -277,5 +277,5 @@ fn not_bool(value: &Json) -> PyErr {
                      for type <class 'bool'>>,)), repr=True, eq=True, eq_key=None, order=True, order_key=None, hash=None, \
                      init=True, metadata=mappingproxy({}), type='bool', converter=None, kw_only=False, inherited=False, \
                      on_setattr=None, alias='allow_global')";
-    PyErr::type_error(format!("({}, {attribute}, <class 'bool'>, {repr})", pytext::repr_str(&message)))
+    PyErr::type_error(format!("({}, {attribute}, <class 'bool'>, {repr})", crate::python::repr_str(&message)))
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::python::PyErr;
+use crate::python::{PyErr, repr_float, repr_str};
 
 /// `type(x).__name__` of the Python value that JSON stands for.
 pub fn type_name(value: &Json) -> &'static str {
@@ -78,36 +78,4 @@ pub fn item<'a>(value: &'a Json, key: &str) -> Result<&'a Json, PyErr> {
 /// `KeyError` of a missing string key.
 pub fn key_error(key: &str) -> PyErr {
     PyErr::new("KeyError", repr_str(key))
-}
-
-/// `repr` of a text.
-pub fn repr_str(text: &str) -> String {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
-    let mut out = String::from(quote);
-    for c in text.chars() {
-        match c {
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\\' => out.push_str("\\\\"),
-            c if c == quote => out.extend(['\\', c]),
-            c if c.is_control() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out.push(quote);
-    out
-}
-
-fn repr_float(value: f64) -> String {
-    let text = format!("{value:?}");
-    // Rust writes no sign and no leading zero in an exponent, and goes to it at other sizes
-    match text.split_once('e') {
-        None => text,
-        Some((digits, exponent)) => match exponent.strip_prefix('-') {
-            Some(places) => format!("{digits}e-{places:0>2}"),
-            None if exponent.len() > 1 && value.abs() >= 1e16 => format!("{digits}e+{exponent}"),
-            None => format!("{value:.1}"),
-        },
-    }
 }

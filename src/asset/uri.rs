@@ -4,8 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::pytext::repr_str;
-use crate::python::{PyErr, PyResult};
+use crate::python::{PyErr, PyResult, repr_str};
 
 /// Schemes after which an empty authority is kept when a URI is put together (`urllib.parse.uses_netloc`).
 const USES_NETLOC: [&str; 25] = [

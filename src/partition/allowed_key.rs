@@ -4,9 +4,8 @@ use serde_json::{Map, Value as Json};
 
 use super::serialized::encoded;
 use super::{Downstream, KeyCap, PartitionMapper};
-use crate::asset::pytext::repr_str;
 use crate::asset::pytext::{repr, type_name};
-use crate::python::{PyErr, PyResult};
+use crate::python::{PyErr, PyResult, repr_str};
 
 /// Passes listed keys and refuses all others.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,8 +5,7 @@ use serde_json::{Map, Value as Json};
 use super::serialized::encoded;
 use super::{Downstream, KeyCap, PartitionMapper};
 use crate::asset::pytext::repr;
-use crate::asset::pytext::repr_str;
-use crate::python::{PyErr, PyResult};
+use crate::python::{PyErr, PyResult, repr_str};
 
 /// Maps every key to one.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use regex::Regex;
 
-use crate::asset::pytext::repr_str;
-use crate::python::{PyErr, PyResult};
+use crate::python::{self, PyErr, PyResult, repr_str};
 
 /// The directives that are read back; all others stand for themselves.
 const DIRECTIVES: [(char, &str); 9] = [
@@ -59,7 +58,7 @@ impl KeyPattern {
             if c == '{'
                 && let Some((name, after)) = tail.split_once('}')
             {
-                if !is_identifier(name) {
+                if !python::is_identifier(name) {
                     return Err(PyErr::value_error(format!(
                         "output_format {shown} has invalid placeholder {{{name}}}; placeholder names must be valid Python \
                          identifiers."
@@ -98,26 +97,13 @@ impl KeyPattern {
     /// out: nothing reads them.
     pub fn matches(&self, key: &str) -> Option<BTreeMap<&str, i64>> {
         let found = self.regex.captures(key)?;
-        let number = |(index, name): (usize, &'_ String)| {
-            let digits = found.get(index + 1)?.as_str().chars();
-            let value = digits.map(|c| python_digit(c)).try_fold(0i64, |sum, digit| Some(sum * 10 + digit?))?;
-            Some((name.len(), index, value))
-        };
-        let numbers = self.groups.iter().enumerate().filter_map(number);
-        Some(numbers.filter_map(|(_, index, value)| Some((self.groups.get(index)?.as_str(), value))).collect())
+        let mut numbers = BTreeMap::new();
+        for (index, name) in self.groups.iter().enumerate() {
+            let digits = found.get(index + 1).map_or("", |group| group.as_str());
+            if let Some(value) = python::parse_int(digits, 10).ok().and_then(|value| value.as_i64()) {
+                numbers.insert(name.as_str(), value);
+            }
+        }
+        Some(numbers)
     }
-}
-
-/// The value of a Unicode decimal digit: every block of them has ten in a row, zero first.
-fn python_digit(c: char) -> Option<i64> {
-    if let Some(digit) = c.to_digit(10) {
-        return Some(digit.into());
-    }
-    None
-}
-
-fn is_identifier(name: &str) -> bool {
-    let mut chars = name.chars();
-    chars.next().is_some_and(|first| first == '_' || first.is_alphabetic())
-        && chars.all(|c| c == '_' || c.is_alphanumeric())
 }

@@ -8,9 +8,8 @@ use super::{
     AllowedKeyMapper, ChainMapper, Direction, FanOutMapper, FixedKeyMapper, IdentityMapper, KeyCap, Mapper, Period,
     ProductMapper, RollupMapper, Span, TemporalMapper, WaitPolicy, Window,
 };
-use crate::asset::pytext::repr_str;
 use crate::asset::pytext::{item, repr, type_name};
-use crate::python::{PyErr, PyResult, Zone};
+use crate::python::{PyErr, PyResult, Zone, repr_str};
 
 /// Deepest nesting of mappers read.
 const DEPTH_LIMIT: usize = 50;

@@ -7,8 +7,7 @@ use serde_json::{Map, Value as Json};
 use super::key_pattern::KeyPattern;
 use super::serialized::encoded;
 use super::{Decoded, DecodedType, Downstream, KeyCap, Moment, Offset, PartitionMapper};
-use crate::asset::pytext::repr_str;
-use crate::python::{self, Fields, PyErr, PyResult, Zone};
+use crate::python::{self, Fields, PyErr, PyResult, Zone, repr_str};
 
 /// The `input_format` of a temporal mapper without one.
 pub const DEFAULT_INPUT_FORMAT: &str = "%Y-%m-%dT%H:%M:%S";
@@ -190,11 +189,10 @@ fn parse(text: &str, format: &str) -> PyResult<Moment> {
 
 /// `text.format(quarter=quarter)`
 fn format_quarter(text: &str, quarter: i64) -> PyResult<String> {
-    let simple = text.replace("{quarter}", &quarter.to_string());
-    if simple.contains(['{', '}']) {
-        return Err(PyErr::unsupported(format!("the format {text:?}")));
-    }
-    Ok(simple)
+    let keyword = [("quarter".into(), python::Value::from(quarter))];
+    let args = python::Args { pos: &[], kw: &keyword };
+    let formatted = python::call_method(&python::Value::from(text), "format", &args, &mut python::Plain::default())?;
+    Ok(python::text(&formatted).unwrap_or_default().to_owned())
 }
 
 /// What `strftime` reads of a datetime.

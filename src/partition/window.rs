@@ -6,9 +6,8 @@ use chrono::{Datelike, Duration};
 use serde_json::{Value as Json, json};
 
 use super::{Decoded, DecodedType, Moment};
-use crate::asset::pytext::repr_str;
 use crate::asset::pytext::{repr, type_name};
-use crate::python::{PyErr, PyResult};
+use crate::python::{PyErr, PyResult, repr_str};
 
 /// `Window.Direction`: the period that starts at the key, or the one that ends with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -163,7 +163,7 @@ pub(crate) fn validate_key(key: &str) -> PyResult<()> {
     if body.is_empty() || !body.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-')) {
         return Err(PyErr::value_error(format!(
             "The key {} has to be made of alphanumeric characters, dashes, dots, and underscores exclusively",
-            pytext::repr_str(key)
+            crate::python::repr_str(key)
         )));
     }
     Ok(())

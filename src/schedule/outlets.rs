@@ -9,9 +9,8 @@ use super::pass::is_blank;
 use super::register::AssetChange;
 use super::scheduler::Scheduler;
 use super::store::Stored;
-use crate::asset::pytext::repr_str;
 use crate::asset::{AssetCondition, AssetKey, AssetRef, EventSource};
-use crate::python::{PyErr, PyResult};
+use crate::python::{PyErr, PyResult, repr_str};
 
 /// Longest key that a task may add, in characters.
 const KEY_LIMIT: usize = 250;

@@ -13,9 +13,8 @@ use super::scheduler::{Scheduler, StoreRegistry, TickOutcome};
 use super::store::Stored;
 use super::wait::Contribution;
 use crate::asset::AssetKey;
-use crate::asset::pytext::repr_str;
 use crate::partition::Moment;
-use crate::python::PyErr;
+use crate::python::{PyErr, repr_str};
 use crate::timetable::{Timetable, dag_run_id};
 
 /// `ID_LEN`: the longest partition key of a run, in characters.
@@ -252,5 +251,5 @@ pub(super) fn check_key(key: &str) -> Result<(), PyErr> {
 
 /// `not key.strip()`
 pub(super) fn is_blank(key: &str) -> bool {
-    key.chars().all(|c| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c))
+    key.chars().all(crate::python::is_space)
 }

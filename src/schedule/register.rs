@@ -8,10 +8,9 @@ use super::decision::{Decision, ErrorText};
 use super::rows::{AssetRow, KeyLogRow, LogRow, NewEvent, NewPending, QueueRow};
 use super::scheduler::Scheduler;
 use super::store::Stored;
-use crate::asset::pytext::repr_str;
 use crate::asset::{AssetKey, EventSource};
 use crate::partition::{Downstream, Mapper};
-use crate::python::PyErr;
+use crate::python::{PyErr, repr_str};
 
 /// An asset changed: what a task, or somebody outside, tells the asset manager.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,8 +10,8 @@ use super::register::refused;
 use super::rows::PendingRow;
 use super::scheduler::{Scheduler, StoreRegistry};
 use super::store::Stored;
-use crate::asset::pytext::repr_str;
 use crate::asset::{AssetCondition, AssetKey};
+use crate::python::repr_str;
 use crate::timetable::Timetable;
 
 /// A key that an event brought.

@@ -5,9 +5,8 @@ use serde_json::{Value as Json, json};
 
 use super::rules::isoformat_with_offset;
 use super::{DagRunInfo, DataInterval, TimeRestriction, Timetable, decode_timetable, encode_timetable, isoformat};
-use crate::asset::pytext::repr_str;
 use crate::partition::Moment;
-use crate::python::{PyErr, PyResult};
+use crate::python::{PyErr, PyResult, repr_str};
 
 /// Performs an operation on a serialized timetable and returns its value.
 ///

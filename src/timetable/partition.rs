@@ -10,9 +10,9 @@ use super::trigger::{Choice, next_start};
 use super::{
     CronTriggerTimetable, DagRunInfo, DataInterval, RunIdParts, TimeRestriction, Timetable, isoformat, run_id,
 };
-use crate::asset::pytext::{is_integer, repr_str};
+use crate::asset::pytext::is_integer;
 use crate::partition::Moment;
-use crate::python::{Fields, PyErr, PyResult, strftime, strptime};
+use crate::python::{Fields, PyErr, PyResult, repr_str, strftime, strptime};
 
 /// The key format used when none is given.
 pub(super) const DEFAULT_KEY_FORMAT: &str = "%Y-%m-%dT%H:%M:%S";

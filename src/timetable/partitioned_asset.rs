@@ -8,11 +8,10 @@ use serde_json::{Map, Value as Json, json};
 
 use super::simple::asset_run_id;
 use super::{DagRunInfo, DataInterval, RunIdParts, TimeRestriction, Timetable};
-use crate::asset::pytext::repr_str;
 use crate::asset::pytext::{item, type_name};
 use crate::asset::{AssetCondition, AssetRef, decode_asset_like, encode_asset_like};
 use crate::partition::{Mapper, Moment, decode_partition_mapper};
-use crate::python::{PyErr, PyResult};
+use crate::python::{PyErr, PyResult, repr_str};
 
 /// Listens for partitioned assets; each asset's mapper says which runs an event is for.
 #[derive(Debug, Clone)]

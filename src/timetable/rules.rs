@@ -8,9 +8,8 @@ use serde_json::Value as Json;
 
 use super::run_id;
 use crate::asset::AssetCondition;
-use crate::asset::pytext::repr_str;
 use crate::partition::{Mapper, Moment};
-use crate::python::{PyErr, PyResult};
+use crate::python::{PyErr, PyResult, repr_str};
 
 /// The span of data a run is about, in UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use super::{
     PartitionedAssetTimetable, PartitionedAtRuntime, RunImmediately, Timetable,
 };
 use crate::asset::decode_asset_like;
-use crate::asset::pytext::{item, repr, repr_str, type_name};
-use crate::python::{PyErr, PyResult, Zone};
+use crate::asset::pytext::{item, repr, type_name};
+use crate::python::{PyErr, PyResult, Zone, repr_str};
 
 /// How deep `AssetOrTimeSchedule` may nest.
 const DEPTH: usize = 50;
