@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json, json};
 use super::register::AssetChange;
 use super::rows::{LogRow, RunState};
 use super::scheduler::{ConsumerDag, Scheduler};
-use super::{DagRun, ScheduleError};
+use super::{DagRun, MemoryStore, ScheduleError, Store};
 use crate::asset::pytext::repr;
 use crate::asset::{AssetKey, EventSource, decode_asset};
 use crate::python::PyErr;
@@ -34,7 +34,15 @@ struct Run {
 /// What decoding assets and timetables raises; `Unsupported` for a step that does not exist. What a pass raises is an answer
 /// (`tick_error`).
 pub fn resolve(document: &Json) -> Result<Json, ScheduleError> {
-    let mut run = Run::start(document)?;
+    resolve_in(document, Box::<MemoryStore>::default())
+}
+
+/// The same over a store of the caller's, which must be empty.
+///
+/// # Errors
+/// As [`resolve`], and those of the store.
+pub fn resolve_in(document: &Json, store: Box<dyn Store>) -> Result<Json, ScheduleError> {
+    let mut run = Run::start(document, Scheduler::new(store))?;
     for step in list(document, "steps") {
         run.step(step)?;
     }
@@ -69,9 +77,9 @@ fn asset_key(value: &Json) -> Result<AssetKey, ScheduleError> {
 }
 
 impl Run {
-    fn start(document: &Json) -> Result<Self, ScheduleError> {
+    fn start(document: &Json, scheduler: Scheduler) -> Result<Self, ScheduleError> {
         let seed = document.get("id").and_then(Json::as_str).unwrap_or_default();
-        let mut scheduler = Scheduler::default().with_seed(seed);
+        let mut scheduler = scheduler.with_seed(seed);
         if let Some(rows) = document.get("max_partition_rows_per_tick").and_then(Json::as_u64) {
             scheduler = scheduler.with_rows_per_tick(usize::try_from(rows).unwrap_or(usize::MAX));
         }

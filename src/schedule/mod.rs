@@ -30,5 +30,7 @@ pub use rows::{
     ScheduleRef,
 };
 pub use scheduler::{ConsumerDag, PARTITION_ROWS_PER_TICK, Scheduler, TickOutcome};
+#[cfg(feature = "sqlite")]
+pub use store::SqliteStore;
 pub use store::{MemoryStore, Store};
 pub use wait::{AssetWait, PendingStatus, SourceKey};

@@ -65,6 +65,11 @@ impl Store for MemoryStore {
 
     fn rollback(&mut self) {}
 
+    fn newest(&self) -> Stored<Option<DateTime<Utc>>> {
+        let event = self.events.last().map(|event| event.timestamp);
+        Ok(event.max(self.runs.last().map(|run| run.run.run_after)))
+    }
+
     fn add_asset(&mut self, key: &AssetKey) -> Stored<i64> {
         if let Some(id) = self.asset_ids.get(key) {
             return Ok(*id);

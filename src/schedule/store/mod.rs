@@ -1,8 +1,12 @@
 //! Where the rows are kept.
 
 mod memory;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 pub use memory::MemoryStore;
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;
 
 use chrono::{DateTime, Utc};
 
@@ -28,6 +32,9 @@ pub trait Store {
     /// Ends the transaction and drops its changes. A store without transactions may keep them: the scheduler rolls back
     /// only before its first change or when the store itself fails.
     fn rollback(&mut self);
+
+    /// The time of the newest event or run, UTC: calls of the scheduler must come after it.
+    fn newest(&self) -> Stored<Option<DateTime<Utc>>>;
 
     /// The asset, registered as active if it is new; its id.
     fn add_asset(&mut self, key: &AssetKey) -> Stored<i64>;
