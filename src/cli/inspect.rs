@@ -5,7 +5,7 @@ use std::io;
 use clap::Subcommand;
 use serde_json::Value as Json;
 
-use super::{Io, Outcome, inspect_timetable, jsonl};
+use super::{Io, Outcome, inspect_asset, inspect_mapper, inspect_timetable, jsonl};
 use crate::python::{PyErr, PyResult};
 use crate::{asset, partition, timetable};
 
@@ -20,18 +20,11 @@ pub struct Args {
 #[derive(Debug, Subcommand)]
 enum What {
     /// Try a partition mapper on a key
-    Mapper(Lines),
+    Mapper(inspect_mapper::Args),
     /// Try a timetable: its next runs, its partitions, a key
     Timetable(inspect_timetable::Args),
-    /// Try an asset
-    Asset(Lines),
-}
-
-#[derive(Debug, clap::Args)]
-struct Lines {
-    /// Answer requests from standard input, one JSON object a line
-    #[arg(long, required = true)]
-    jsonl: bool,
+    /// Try an asset's URI, or list who produces and consumes each asset
+    Asset(inspect_asset::Args),
 }
 
 /// Runs `partita inspect`.
@@ -41,6 +34,8 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
         What::Timetable(_) => {
             lines(io, |request, op, input| timetable::inspect::operate(part(request, "timetable"), op, input))
         }
+        What::Mapper(args) if !args.jsonl => inspect_mapper::run(args, io),
+        What::Asset(args) if !args.jsonl => inspect_asset::run(args, io),
         What::Mapper(_) => {
             lines(io, |request, op, input| partition::inspect::operate(part(request, "mapper"), op, input))
         }

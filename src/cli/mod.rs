@@ -12,6 +12,8 @@ use clap::{Parser, Subcommand};
 mod completions;
 mod context;
 mod inspect;
+mod inspect_asset;
+mod inspect_mapper;
 mod inspect_timetable;
 pub mod jsonl;
 mod outcome;
