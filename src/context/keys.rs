@@ -93,7 +93,29 @@ pub(super) fn advice(name: &str, run: &DagRun, profile: Profile) -> Option<Strin
     {
         return Some(format!("{}: {}", why_undated(run), instead(key, run)));
     }
-    removed(name).map(|text| text.to_owned())
+    if let Some(text) = removed(name) {
+        return Some(text.to_owned());
+    }
+    if let Some(close) = closest(name, run) {
+        return Some(format!("did you mean `{close}`?"));
+    }
+    Some(format!(
+        "no name of Airflow's context; if the Dag defines it, add `{name}` to `user_defined_macros` of the pipeline: \
+         a value, or {{expression: \"...\"}}"
+    ))
+}
+
+/// The name of this run's context that is most like a misspelt one.
+fn closest(name: &str, run: &DagRun) -> Option<&'static str> {
+    let defined = |key: &&Key| run.logical_date.is_some() || !key.needs_logical_date();
+    let near = |key: &Key| strsim::jaro_winkler(name, key.name());
+    Key::ALL
+        .iter()
+        .filter(defined)
+        .map(|key| (near(key), key.name()))
+        .filter(|(score, _)| *score > 0.9)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
 }
 
 fn why_undated(run: &DagRun) -> &'static str {

@@ -14,6 +14,7 @@ mod dag_run;
 mod dates;
 mod dump;
 mod enums;
+mod environment;
 mod inlet_events;
 mod keys;
 mod lookup;
@@ -30,6 +31,7 @@ mod table;
 mod task;
 mod task_instance;
 mod triggering_events;
+mod user;
 mod variable;
 mod views;
 mod xcom;
@@ -46,9 +48,11 @@ use crate::run::{Instant, Run};
 
 use keys::Key;
 
+pub use environment::environment;
 pub use masker::Masker;
 pub use surroundings::{AssetItem, DagInfo, MissingXCom, Profile, StoredEvent, Surroundings, TaskInfo};
 pub use table::{Entry, describe};
+pub use user::{user_defined_filters, user_defined_macros};
 
 /// The template context of one rendering.
 #[derive(Debug)]
