@@ -49,8 +49,8 @@ pub(crate) fn positional<'a>(qualified: &str, args: &Args<'a>, min: usize, max: 
 
 /// Positional arguments only, worded as `PyArg_ParseTuple` does.
 pub(crate) fn parse_tuple<'a>(qualified: &str, args: &Args<'a>, min: usize, max: usize) -> PyResult<&'a [Value]> {
-    no_keywords(qualified, args)?;
     let short = qualified.rsplit('.').next().unwrap_or(qualified);
+    no_keywords(short, args)?;
     let given = args.pos.len();
     let (bound, wanted) = if given < min {
         (if min == max { "exactly" } else { "at least" }, min)

@@ -296,7 +296,9 @@ impl PyObject for Dict {
             "pop" => {
                 let pos = cargs::positional("dict.pop", args, 1, 2)?;
                 let key = pos.first().unwrap_or(this);
-                return match (self.remove(key)?, pos.get(1)) {
+                // an empty dict does not even hash the key
+                let found = if self.size() == 0 { None } else { self.remove(key)? };
+                return match (found, pos.get(1)) {
                     (Some(value), _) => Ok(value),
                     (None, Some(default)) => Ok(default.clone()),
                     (None, None) => Err(key_error(key, it)),

@@ -232,7 +232,7 @@ pub fn to_int(value: &Value) -> PyResult {
                 return Ok(value.clone());
             }
             match super::text(value) {
-                Some(text) => parse_int(text, 10),
+                Some(text) => parse_int(text, 10).map_err(|error| about_markup(error, value, text)),
                 None => Err(PyErr::type_error(format!(
                     "int() argument must be a string, a bytes-like object or a real number, not '{}'",
                     super::type_name(value)
@@ -242,13 +242,23 @@ pub fn to_int(value: &Value) -> PyResult {
     }
 }
 
+/// Errors show the `repr` of what was given, also of a safe string.
+fn about_markup(mut error: PyErr, value: &Value, text: &str) -> PyErr {
+    if value.is_safe()
+        && let Some(start) = error.message.strip_suffix(&repr_str(text))
+    {
+        error.message = format!("{start}Markup({})", repr_str(text));
+    }
+    error
+}
+
 /// `float(x)`.
 pub fn to_float(value: &Value) -> PyResult<f64> {
     if let Some(num) = number::Num::of(value) {
         return num.to_f64();
     }
     if let Some(text) = super::text(value) {
-        return parse_float(text);
+        return parse_float(text).map_err(|error| about_markup(error, value, text));
     }
     if let View::Bytes(bytes) = view(value) {
         return parse_float(&String::from_utf8_lossy(bytes)).map_err(|_| {
@@ -271,6 +281,7 @@ pub(crate) fn call_number_method(
     use super::cargs;
     let ty = match view(value) {
         View::Float(_) => "float",
+        View::Bool(_) => "bool",
         _ => "int",
     };
     let qualified = format!("{ty}.{name}");

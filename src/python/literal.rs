@@ -2,7 +2,10 @@
 
 use super::chars::{is_identifier_continue, is_identifier_start};
 use super::guard::Depth;
-use super::{Num, PyErr, PyResult, UnaryOp, Value, dict, float, list, number, set, tuple};
+use super::{
+    CmpOp, HashKey, Interp, Num, PyErr, PyObject, PyResult, UnaryOp, Value, dict, downcast, float, list, number, set,
+    tuple,
+};
 
 /// `ast.literal_eval(text)`. Text that is no literal is a `SyntaxError` or `ValueError`, whose message callers of native
 /// mode never see.
@@ -51,34 +54,14 @@ fn tokenize(source: &str) -> PyResult<Vec<Token>> {
             ' ' | '\t' | '\u{c}' => at += 1,
             '\n' | '\r' => {
                 at += 1;
-                // outside of brackets a line break ends the expression: only blank lines and comments may follow
-                if open == 0 {
-                    let mut rest = chars.get(at..).unwrap_or(&[]);
-                    while let [first, more @ ..] = rest {
-                        match first {
-                            '\n' | '\r' => rest = more,
-                            ' ' | '\t' | '\u{c}' => {
-                                let blank = more.iter().position(|c| !matches!(c, ' ' | '\t' | '\u{c}'));
-                                match blank.and_then(|at| more.get(at)) {
-                                    None => rest = &[],
-                                    Some('\n' | '\r' | '#') => rest = more.get(blank.unwrap_or(0)..).unwrap_or(&[]),
-                                    Some(_) => return Err(syntax()),
-                                }
-                            }
-                            '#' => {
-                                let end = more.iter().position(|c| matches!(c, '\n' | '\r')).unwrap_or(more.len());
-                                rest = more.get(end..).unwrap_or(&[]);
-                            }
-                            _ => return Err(syntax()),
-                        }
-                    }
-                    if tokens.is_empty()
-                        && rest.is_empty()
-                        && chars.get(at..).is_some_and(|r| r.iter().any(|c| !c.is_whitespace()))
-                    {
-                        return Err(syntax());
-                    }
-                    at = chars.len();
+                if open > 0 {
+                    continue;
+                }
+                // a line break ends the expression, if there was one: after it only blank lines and comments may come
+                match next_line(&chars, at) {
+                    None => at = chars.len(),
+                    Some(next) if tokens.is_empty() && next.indent == 0 => at = next.at,
+                    Some(_) => return Err(syntax()),
                 }
             }
             '#' => {
@@ -134,6 +117,32 @@ fn tokenize(source: &str) -> PyResult<Vec<Token>> {
     }
     tokens.push(Token::End);
     Ok(tokens)
+}
+
+/// Where code goes on after a line break, past blank lines and comments.
+struct NextLine {
+    at: usize,
+    indent: usize,
+}
+
+fn next_line(chars: &[char], from: usize) -> Option<NextLine> {
+    let mut start = from;
+    loop {
+        let mut at = start;
+        while matches!(chars.get(at), Some(' ' | '\t' | '\u{c}')) {
+            at += 1;
+        }
+        let indent = at - start;
+        if chars.get(at) == Some(&'#') {
+            while chars.get(at).is_some_and(|c| !matches!(c, '\n' | '\r')) {
+                at += 1;
+            }
+        }
+        match chars.get(at)? {
+            '\n' | '\r' => start = at + 1,
+            _ => return Some(NextLine { at, indent }),
+        }
+    }
 }
 
 fn numeral(chars: &[char], at: &mut usize) -> PyResult {
@@ -306,6 +315,33 @@ fn escape(chars: &[char], at: &mut usize, bytes: bool, out: &mut String) -> PyRe
     Ok(())
 }
 
+/// The value of `...`.
+#[derive(Debug)]
+pub struct Ellipsis;
+
+impl PyObject for Ellipsis {
+    fn type_name(&self) -> &str {
+        "ellipsis"
+    }
+
+    fn repr(&self, _it: &mut dyn Interp) -> PyResult<String> {
+        Ok("Ellipsis".to_owned())
+    }
+
+    fn hash_key(&self) -> PyResult<HashKey> {
+        Ok(HashKey::Parts("ellipsis", Vec::new()))
+    }
+
+    fn compare(&self, op: CmpOp, other: &Value, _it: &mut dyn Interp) -> Option<PyResult<bool>> {
+        downcast::<Ellipsis>(other)?;
+        match op {
+            CmpOp::Eq => Some(Ok(true)),
+            CmpOp::Ne => Some(Ok(false)),
+            _ => None,
+        }
+    }
+}
+
 struct Parser {
     tokens: Vec<Token>,
     at: usize,
@@ -403,7 +439,7 @@ impl Parser {
                 }
                 _ => Err(malformed()),
             },
-            Token::Ellipsis => Err(PyErr::unsupported("the literal `...`")),
+            Token::Ellipsis => Ok(super::object(Ellipsis)),
             Token::Op('(') => {
                 if self.eat(')') {
                     return Ok(tuple(Vec::new()));

@@ -48,10 +48,11 @@ pub(crate) fn binary(op: BinOp, a: &Value, b: &Value, it: &mut dyn Interp) -> Op
     match op {
         BinOp::Add => {
             let (Some(_), Some(_)) = (super::text(a), super::text(b)) else {
-                if matches!((view(a), view(b)), (View::Object(_), _) | (_, View::Object(_)))
+                // objects may have a rule of their own; a safe string on the right leaves it to the left
+                let own = matches!(view(b), View::Object(_))
                     && downcast::<super::List>(b).is_none()
-                    && downcast::<super::List>(a).is_none()
-                {
+                    && downcast::<Tuple>(b).is_none();
+                if !a.is_safe() || own {
                     return None;
                 }
                 return Some(Err(PyErr::type_error(format!(
@@ -131,7 +132,15 @@ pub(crate) fn call_method(this: &Value, text: &str, name: &str, args: &Args<'_>,
     }
     let Some((qualified, params, required, positional_only)) = signature(name) else {
         if str_methods::has(name) {
-            return str_methods::call(text, name, args, it);
+            // C methods name the type of the object they were called on
+            return str_methods::call(text, name, args, it).map_err(|mut error| {
+                if error.class == "TypeError"
+                    && let Some(rest) = error.message.strip_prefix("str.")
+                {
+                    error.message = format!("Markup.{rest}");
+                }
+                error
+            });
         }
         return Err(super::no_attribute(this, name));
     };

@@ -88,9 +88,9 @@ pub fn str(value: &Value, it: &mut dyn Interp) -> PyResult<String> {
 /// `format(x, spec)`.
 pub fn format(value: &Value, spec: &str, it: &mut dyn Interp) -> PyResult<String> {
     match view(value) {
-        View::Str(text) => spec::format_str(text, spec, it),
+        View::Str(text) => spec::format_str(text, spec, if value.is_safe() { "Markup" } else { "str" }, it),
         View::Bool(_) if spec.is_empty() => str(value, it),
-        View::Bool(bool) => spec::format_int(&Num::Int(i64::from(bool)), spec, it),
+        View::Bool(bool) => spec::format_integral(&Num::Int(i64::from(bool)), spec, "bool", it),
         View::Int(int) => spec::format_int(&Num::Int(int), spec, it),
         View::Float(float) => spec::format_float(float, spec, it),
         View::Object(object) => object.format(spec, it),

@@ -24,8 +24,8 @@ struct Printf<'a> {
     items: Option<&'a [Value]>,
     next: usize,
     mapping: bool,
-    /// The value that `%(key)s` chose
-    keyed: Option<Value>,
+    /// The one value there is when `values` is no tuple, or that `%(key)s` chose
+    single: Value,
     escape: bool,
 }
 
@@ -61,19 +61,16 @@ impl<'a> Printf<'a> {
             items: downcast::<Tuple>(values).map(Tuple::items),
             next: 0,
             mapping: is_mapping(values),
-            keyed: None,
+            single: values.clone(),
             escape,
         }
     }
 
     fn argument(&mut self) -> PyResult {
-        if let Some(value) = self.keyed.take() {
-            return Ok(value);
-        }
         let not_enough = || PyErr::type_error("not enough arguments for format string");
         let value = match self.items {
             Some(items) => items.get(self.next).cloned().ok_or_else(not_enough)?,
-            None if self.next == 0 => self.values.clone(),
+            None if self.next == 0 => self.single.clone(),
             None => return Err(not_enough()),
         };
         self.next += 1;
@@ -125,7 +122,9 @@ impl<'a> Printf<'a> {
             }
         }
         let key: String = self.chars.get(start..self.at - 1).map(|chars| chars.iter().collect()).unwrap_or_default();
-        self.keyed = Some(super::getitem(self.values, &Value::from(key), it)?);
+        self.single = super::getitem(self.values, &Value::from(key), it)?;
+        self.items = None;
+        self.next = 0;
         Ok(())
     }
 
@@ -162,6 +161,10 @@ impl<'a> Printf<'a> {
     fn directive(&mut self, out: &mut String, it: &mut dyn Interp) -> PyResult<()> {
         let mut flags = Flags::default();
         let mut c = self.read()?;
+        if c == '%' {
+            out.push('%');
+            return Ok(());
+        }
         if c == '(' {
             self.key(it)?;
             c = self.read()?;
@@ -186,19 +189,18 @@ impl<'a> Printf<'a> {
         if c == '.' {
             c = self.read()?;
             precision = Some(self.number(&mut c, "precision too big")?.unwrap_or(0).max(0));
+            if precision.is_some_and(|p| p > i64::from(i32::MAX)) {
+                return Err(PyErr::overflow("Python int too large to convert to C int"));
+            }
         }
         if matches!(c, 'h' | 'l' | 'L') {
             c = self.read()?;
         }
-        if c == '%' {
-            out.push('%');
-            return Ok(());
-        }
         let value = self.argument()?;
         let width = usize::try_from(width).unwrap_or(0);
         let precision = precision.map(|p| usize::try_from(p).unwrap_or(usize::MAX));
-        it.allocate(width.saturating_add(if c == 's' { 0 } else { precision.unwrap_or(0) }))?;
         let (text, numeric) = self.convert(c, &value, &flags, precision, it)?;
+        it.allocate(width)?;
         push_padded(out, &text, numeric, c, width, &flags);
         Ok(())
     }
@@ -245,6 +247,7 @@ impl<'a> Printf<'a> {
                     'f' => Style::Fixed,
                     _ => Style::General { dot_zero: false },
                 };
+                it.allocate(precision.unwrap_or(0))?;
                 let mut text = float_text(number, style, precision.unwrap_or(6), flags.alternate);
                 if c.is_ascii_uppercase() {
                     text = text.to_uppercase();
@@ -294,7 +297,8 @@ impl<'a> Printf<'a> {
             Some(int) => Some(int),
             None if decimal => match view(value) {
                 View::Float(float) => number::as_bigint(&number::float_to_int(float)?),
-                _ if self.escape => number::as_bigint(&float::to_int(value)?),
+                // markupsafe's helper has __int__, which reads text too; other types fail as if they were no numbers
+                _ if self.escape && super::text(value).is_some() => number::as_bigint(&float::to_int(value)?),
                 _ => None,
             },
             None => None,

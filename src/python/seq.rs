@@ -84,12 +84,10 @@ pub(crate) fn pick<T: Clone>(items: &[T], indices: Indices) -> Vec<T> {
 pub(crate) fn find_bounds(start: Option<&Value>, stop: Option<&Value>, len: usize) -> PyResult<(usize, usize)> {
     let bound = |value: Option<&Value>, default: i64| -> PyResult<usize> {
         let at = match value {
-            Some(value) => match cargs::slice_index(value)? {
-                Some(at) => at,
-                None => {
-                    return Err(PyErr::type_error("slice indices must be integers or have an __index__ method"));
-                }
-            },
+            Some(value) => cargs::slice_index(value)
+                .ok()
+                .flatten()
+                .ok_or_else(|| PyErr::type_error("slice indices must be integers or have an __index__ method"))?,
             None => default,
         };
         let at = if at < 0 { at.saturating_add(len as i64).max(0) } else { at };

@@ -99,10 +99,31 @@ impl Table {
             return;
         }
         self.unstable += usize::from(!stable);
+        if let Some(slot) = self.removed_slot(hash).and_then(|at| self.slots.get_mut(at)) {
+            *slot = Slot::Used(Entry { key, hash, value });
+            self.used += 1;
+            return;
+        }
         self.place(Entry { key, hash, value });
         if self.fill * 5 >= self.mask() * 3 {
             self.resize(if self.used > 50_000 { self.used * 2 } else { self.used * 4 });
         }
+    }
+
+    /// The last removed slot on the way of a hash, which CPython fills again.
+    fn removed_slot(&self, hash: i64) -> Option<usize> {
+        if self.fill == self.used {
+            return None;
+        }
+        let mut found = None;
+        for at in probes(hash, self.mask()) {
+            match self.slots.get(at) {
+                Some(Slot::Removed) => found = Some(at),
+                Some(Slot::Used(_)) => {}
+                Some(Slot::Empty) | None => break,
+            }
+        }
+        found
     }
 
     /// Puts an entry that is not there yet into the first empty slot.

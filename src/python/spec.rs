@@ -157,13 +157,13 @@ fn unknown_kind(kind: char, type_name: &str) -> PyErr {
 }
 
 /// `format(text, spec)`.
-pub(crate) fn format_str(text: &str, spec: &str, it: &mut dyn Interp) -> PyResult<String> {
+pub(crate) fn format_str(text: &str, spec: &str, type_name: &str, it: &mut dyn Interp) -> PyResult<String> {
     if spec.is_empty() {
         return Ok(text.to_owned());
     }
-    let spec = parse(spec, "str", Some('s'), '<')?;
+    let spec = parse(spec, type_name, Some('s'), '<')?;
     if let Some(kind) = spec.kind.filter(|kind| *kind != 's') {
-        return Err(unknown_kind(kind, "str"));
+        return Err(unknown_kind(kind, type_name));
     }
     let refuse = |what: &str| PyErr::value_error(format!("{what} not allowed in string format specifier"));
     match spec.sign {

@@ -345,8 +345,9 @@ fn search(s: &str, name: &str, args: &Args<'_>) -> PyResult {
         _ => "str.rindex",
     };
     let pos = cargs::parse_tuple(qualified, args, 1, 3)?;
-    let wanted = cargs::str_arg("", pos.first().unwrap_or(&Value::from(())))?.to_owned();
+    // the bounds are read first
     let found = window(s, pos.get(1), pos.get(2))?;
+    let wanted = cargs::str_arg("", pos.first().unwrap_or(&Value::from(())))?.to_owned();
     if name == "count" {
         let count = match found {
             None => 0,
