@@ -97,7 +97,7 @@ pub(crate) fn call(b: &[u8], name: &str, args: &Args<'_>, it: &mut dyn Interp) -
     };
     match name {
         "decode" => decode(b, args),
-        "hex" => hex(b, args),
+        "hex" => hex(b, args, it),
         "lower" => cargs::none(&qualified, args).and_then(|()| new(b.to_ascii_lowercase())),
         "upper" => cargs::none(&qualified, args).and_then(|()| new(b.to_ascii_uppercase())),
         "isascii" => test(b.is_ascii()),
@@ -109,6 +109,7 @@ pub(crate) fn call(b: &[u8], name: &str, args: &Args<'_>, it: &mut dyn Interp) -
         "isupper" => test(b.iter().any(u8::is_ascii_uppercase) && !b.iter().any(u8::is_ascii_lowercase)),
         "count" | "find" | "index" | "rfind" | "rindex" => {
             let pos = cargs::parse_tuple(&qualified, args, 1, 3)?;
+            let window = str_methods::byte_window(b.len(), pos.get(1), pos.get(2))?;
             let one;
             let part = match pos.first().map(view) {
                 Some(View::Bytes(part)) => part,
@@ -123,7 +124,6 @@ pub(crate) fn call(b: &[u8], name: &str, args: &Args<'_>, it: &mut dyn Interp) -
                     )));
                 }
             };
-            let window = str_methods::byte_window(b.len(), pos.get(1), pos.get(2))?;
             let slice = window.and_then(|(start, stop)| b.get(start..stop));
             if name == "count" {
                 let Some(slice) = slice else { return Ok(Value::from(0)) };
@@ -262,18 +262,18 @@ pub(crate) fn call(b: &[u8], name: &str, args: &Args<'_>, it: &mut dyn Interp) -
     }
 }
 
-fn hex(b: &[u8], args: &Args<'_>) -> PyResult {
+fn hex(b: &[u8], args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
     let [separator, group] = cargs::keywords("hex", &["sep", "bytes_per_sep"], 0, args)?;
     let group = group.map_or(Ok(1), cargs::index)?;
     let Some(separator) = separator else { return Ok(Value::from(str_methods::hex(b))) };
+    if super::len(separator, it)? != 1 {
+        return Err(PyErr::value_error("sep must be length 1."));
+    }
     let separator = match view(separator) {
         View::Str(text) => text.to_owned(),
         View::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         _ => return Err(PyErr::type_error("sep must be str or bytes.")),
     };
-    if separator.chars().count() != 1 {
-        return Err(PyErr::value_error("sep must be length 1."));
-    }
     if !separator.is_ascii() {
         return Err(PyErr::value_error("sep must be ASCII."));
     }

@@ -188,7 +188,7 @@ impl Reader<'_> {
                 let high = self.hex(self.at + 1)?;
                 self.at += 5;
                 let low = if (0xd800..0xdc00).contains(&high) && self.rest().starts_with("\\u") {
-                    self.hex(self.at + 2).ok().filter(|low| (0xdc00..0xe000).contains(low))
+                    Some(self.hex(self.at + 2)?).filter(|low| (0xdc00..0xe000).contains(low))
                 } else {
                     None
                 };

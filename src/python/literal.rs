@@ -69,9 +69,11 @@ fn tokenize(source: &str) -> PyResult<Vec<Token>> {
                     at += 1;
                 }
             }
-            '\\' if matches!(chars.get(at + 1), Some('\n')) => at += 2,
-            '\\' if matches!(chars.get(at + 1), Some('\r')) => {
-                at += if matches!(chars.get(at + 2), Some('\n')) { 3 } else { 2 };
+            '\\' if matches!(chars.get(at + 1), Some('\n' | '\r')) => {
+                at += if chars.get(at + 1) == Some(&'\r') && chars.get(at + 2) == Some(&'\n') { 3 } else { 2 };
+                if at >= chars.len() {
+                    return Err(syntax());
+                }
             }
             '(' | '[' | '{' => {
                 open += 1;
@@ -133,14 +135,21 @@ fn next_line(chars: &[char], from: usize) -> Option<NextLine> {
             at += 1;
         }
         let indent = at - start;
-        if chars.get(at) == Some(&'#') {
+        let blanks = chars.get(start..at).unwrap_or(&[]);
+        let commented = chars.get(at) == Some(&'#');
+        if commented {
             while chars.get(at).is_some_and(|c| !matches!(c, '\n' | '\r')) {
                 at += 1;
             }
         }
-        match chars.get(at)? {
-            '\n' | '\r' => start = at + 1,
-            _ => return Some(NextLine { at, indent }),
+        match chars.get(at) {
+            Some('\n' | '\r') => start = at + 1,
+            Some(_) => return Some(NextLine { at, indent }),
+            // blanks that end the text without a line break count as an indent
+            None if indent > 0 && !commented && blanks.contains(&' ') | blanks.contains(&'\t') => {
+                return Some(NextLine { at, indent });
+            }
+            None => return None,
         }
     }
 }

@@ -49,11 +49,13 @@ pub(crate) fn binary(op: BinOp, a: &Value, b: &Value, it: &mut dyn Interp) -> Op
         BinOp::Add => {
             let (Some(_), Some(_)) = (super::text(a), super::text(b)) else {
                 // objects may have a rule of their own; a safe string on the right leaves it to the left
-                let own = matches!(view(b), View::Object(_))
-                    && downcast::<super::List>(b).is_none()
-                    && downcast::<Tuple>(b).is_none();
-                if !a.is_safe() || own {
+                if !a.is_safe() {
                     return None;
+                }
+                if let View::Object(object) = view(b)
+                    && let Some(result) = object.binary(op, a, true, it)
+                {
+                    return Some(result);
                 }
                 return Some(Err(PyErr::type_error(format!(
                     "unsupported operand type(s) for +: '{}' and '{}'",
@@ -135,6 +137,7 @@ pub(crate) fn call_method(this: &Value, text: &str, name: &str, args: &Args<'_>,
             // C methods name the type of the object they were called on
             return str_methods::call(text, name, args, it).map_err(|mut error| {
                 if error.class == "TypeError"
+                    && name != "maketrans"
                     && let Some(rest) = error.message.strip_prefix("str.")
                 {
                     error.message = format!("Markup.{rest}");

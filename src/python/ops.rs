@@ -268,16 +268,17 @@ pub fn binary(op: BinOp, a: &Value, b: &Value, it: &mut dyn Interp) -> PyResult 
     if let (Some(x), Some(y)) = (Num::of(a), Num::of(b)) {
         return number::binary(op, x, y, it);
     }
+    if op == BinOp::Mod && matches!(left, View::Bytes(_)) {
+        return Err(PyErr::unsupported("`%` of bytes"));
+    }
     if a.is_safe() || b.is_safe() {
         if let Some(result) = markup::binary(op, a, b, it) {
             return result;
         }
     } else if op == BinOp::Mod {
         // `str % x` comes before anything the right side could do
-        match left {
-            View::Str(text) => return printf::format(text, b, it).map(Value::from),
-            View::Bytes(_) => return Err(PyErr::unsupported("`%` of bytes")),
-            _ => {}
+        if let View::Str(text) = left {
+            return printf::format(text, b, it).map(Value::from);
         }
     }
     if let View::Object(object) = left

@@ -132,11 +132,15 @@ impl<'a> Printf<'a> {
     fn number(&mut self, c: &mut char, too_big: &'static str) -> PyResult<Option<i64>> {
         if *c == '*' {
             let value = self.argument()?;
+            if self.escape {
+                return Err(PyErr::type_error("* wants int"));
+            }
             let number = match view(&value) {
                 View::Int(int) => int,
                 View::Bool(bool) => i64::from(bool),
                 _ if number::big(&value).is_some() => {
-                    return Err(PyErr::overflow("Python int too large to convert to C ssize_t"));
+                    let size = if too_big.starts_with("width") { "ssize_t" } else { "int" };
+                    return Err(PyErr::overflow(format!("Python int too large to convert to C {size}")));
                 }
                 _ => return Err(PyErr::type_error("* wants int")),
             };
@@ -188,10 +192,11 @@ impl<'a> Printf<'a> {
         let mut precision = None;
         if c == '.' {
             c = self.read()?;
-            precision = Some(self.number(&mut c, "precision too big")?.unwrap_or(0).max(0));
-            if precision.is_some_and(|p| p > i64::from(i32::MAX)) {
+            let given = self.number(&mut c, "precision too big")?.unwrap_or(0);
+            if i32::try_from(given).is_err() {
                 return Err(PyErr::overflow("Python int too large to convert to C int"));
             }
+            precision = Some(given.max(0));
         }
         if matches!(c, 'h' | 'l' | 'L') {
             c = self.read()?;

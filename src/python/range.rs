@@ -70,6 +70,9 @@ impl Range {
     }
 
     pub(crate) fn slice(&self, start: &Value, stop: &Value, step: &Value) -> PyResult {
+        if number::big(step).is_some() {
+            return Err(PyErr::unsupported("a range with bounds beyond 64 bits"));
+        }
         let len = usize::try_from(self.count()).unwrap_or(usize::MAX).min(i64::MAX as usize);
         let indices = seq::Indices::new(start, stop, step, len)?;
         let overflow = || PyErr::unsupported("a range with bounds beyond 64 bits");

@@ -132,9 +132,7 @@ impl Set {
         let sized = downcast::<Set>(other).is_some() || downcast::<super::Dict>(other).is_some();
         if !sized || mine.len() >> 2 > theirs.len() {
             let mut table = mine.copy();
-            for (key, _) in theirs.entries() {
-                table.remove(key);
-            }
+            table.subtract(&theirs);
             return Ok(Set::from_table(table, self.frozen));
         }
         let mut table = Table::default();
@@ -326,17 +324,20 @@ impl PyObject for Set {
                     self.merge(other, it)?;
                 }
             }
-            "difference" | "difference_update" => {
-                let mut out = self.copy();
+            "difference" => {
+                let Some((first, rest)) = any()?.split_first() else { return Ok(object(self.copy())) };
+                let out = self.difference(first, it)?;
+                for other in rest {
+                    let theirs = Self::table_of(other, it)?;
+                    out.write().subtract(&theirs);
+                }
+                return Ok(object(out));
+            }
+            "difference_update" => {
                 for other in any()? {
-                    out = out.difference(other, it)?;
+                    let theirs = Self::table_of(other, it)?;
+                    self.write().subtract(&theirs);
                 }
-                if name == "difference" {
-                    return Ok(object(out));
-                }
-                // in place: what stays keeps its place
-                let keep = out.read().copy_exact();
-                self.write().retain(|key| keep.contains(key));
             }
             "intersection" | "intersection_update" => {
                 let mut out = self.copy();

@@ -165,10 +165,13 @@ impl Table {
         true
     }
 
-    pub(crate) fn retain(&mut self, keep: impl Fn(&HashKey) -> bool) {
-        let gone: Vec<HashKey> = self.entries().map(|(key, _)| key).filter(|key| !keep(key)).cloned().collect();
-        for key in gone {
-            self.remove(&key);
+    /// Removes all of another table's keys, and then the traces of what was removed where there are many.
+    pub(crate) fn subtract(&mut self, other: &Table) {
+        for (key, _) in other.entries() {
+            self.remove(key);
+        }
+        if self.fill - self.used > self.mask() / 5 {
+            self.resize(if self.used > 50_000 { self.used * 2 } else { self.used * 4 });
         }
     }
 

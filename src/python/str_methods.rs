@@ -550,8 +550,10 @@ fn maketrans(args: &Args<'_>) -> PyResult {
         return dict(pairs);
     }
     let mut texts = Vec::new();
-    for (at, value) in pos.iter().enumerate() {
+    // the first argument is looked at last
+    for (at, value) in pos.iter().enumerate().skip(1).chain(pos.iter().enumerate().take(1)) {
         match text(value) {
+            Some(text) if at == 0 => texts.insert(0, text.chars().collect::<Vec<_>>()),
             Some(text) => texts.push(text.chars().collect::<Vec<_>>()),
             None if at == 0 => {
                 return Err(PyErr::type_error(
