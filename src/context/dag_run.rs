@@ -86,6 +86,25 @@ static DAG_RUN_RESULT: ModelClass = ModelClass {
     properties: no_properties,
 };
 
+static TI_RUN_CONTEXT: ModelClass = ModelClass {
+    name: "TIRunContext",
+    module: GENERATED,
+    fields: &[
+        "dag_run",
+        "task_reschedule_count",
+        "max_tries",
+        "variables",
+        "connections",
+        "next_method",
+        "next_kwargs",
+        "xcom_keys_to_clear",
+        "should_retry",
+        "start_date",
+    ],
+    forbids_extra: false,
+    properties: no_properties,
+};
+
 static CONSUMED: ModelClass = ModelClass {
     name: "AssetEventDagRunReference",
     module: GENERATED,
@@ -152,6 +171,25 @@ pub(super) fn dag_run(run: &Arc<Run>) -> PyResult {
     let model = Model::new(&DAG_RUN, values)
         .lazily("consumed_asset_events", Arc::new(move || consumed(&source.dag_run.consumed_asset_events)));
     Ok(object(model))
+}
+
+/// `ti._ti_context_from_server`: what the API server sent for a first, undeferred try.
+pub(super) fn ti_run_context(dag_run: Value, run: &Run) -> Value {
+    object(Model::new(
+        &TI_RUN_CONTEXT,
+        vec![
+            dag_run,
+            convert::int_of(run.ti.task_reschedule_count),
+            convert::int_of(run.ti.max_tries),
+            python::none(),
+            python::none(),
+            python::none(),
+            python::none(),
+            python::none(),
+            Value::from(false),
+            python::none(),
+        ],
+    ))
 }
 
 /// `DagRunResult` of another run, as `source_dag_run` finds it.

@@ -187,6 +187,22 @@ impl SharedInner {
         self.expect(Key::Outlets)
     }
 
+    /// `ti._ti_context_from_server`
+    fn ti_run_context(self: &Arc<Self>) -> PyResult {
+        Ok(dag_run::ti_run_context(self.expect(Key::DagRun)?, &self.run))
+    }
+
+    /// The whole context as a dict: `ti.get_template_context()`.
+    fn as_dict(self: &Arc<Self>) -> PyResult {
+        let mut pairs = Vec::with_capacity(Key::ALL.len());
+        for key in Key::ALL {
+            if let Some(value) = self.get(*key) {
+                pairs.push((key.name(), value?));
+            }
+        }
+        Ok(python::str_dict(pairs))
+    }
+
     fn make(self: &Arc<Self>, key: Key) -> Option<PyResult> {
         let run = &self.run;
         let dag_run = &run.dag_run;

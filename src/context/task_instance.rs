@@ -31,7 +31,6 @@ const HIDDEN: &[&str] = &[
     "get_relevant_upstream_map_indexes",
     "get_task_breadcrumbs",
     "get_task_states",
-    "get_template_context",
     "get_ti_count",
     "id",
     "json",
@@ -61,14 +60,12 @@ const HIDDEN: &[&str] = &[
     "validate",
     "xcom_push",
     "_abc_impl",
-    "_cached_template_context",
     "_calculate_keys",
     "_copy_and_set_values",
     "_get_value",
     "_iter",
     "_normalize_xcom_pull_params",
     "_setattr_handler",
-    "_ti_context_from_server",
 ];
 
 impl RuntimeTaskInstance {
@@ -110,6 +107,8 @@ impl RuntimeTaskInstance {
                 python::str_dict(tags)
             }
             "_terminal_state_send_failed" | "_failure_metrics_emitted" => Value::from(false),
+            "_ti_context_from_server" => return Some(self.shared.ti_run_context()),
+            "_cached_template_context" => return Some(self.shared.as_dict()),
             "log_url" | "mark_success_url" => {
                 return Some(Err(PyErr::unsupported(format!("`ti.{name}` depends on the address of the deployment"))));
             }
@@ -144,12 +143,16 @@ impl PyObject for RuntimeTaskInstance {
     }
 
     fn has_method(&self, name: &str) -> bool {
-        matches!(name, "xcom_pull" | "get_previous_dagrun")
+        matches!(name, "xcom_pull" | "get_previous_dagrun" | "get_template_context")
     }
 
     fn call_method(&self, _this: &Value, name: &str, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
         if name == "xcom_pull" {
             return xcom::pull(&self.shared, args, it);
+        }
+        if name == "get_template_context" {
+            Sig::new("RuntimeTaskInstance.get_template_context", &[]).method().bind(args)?;
+            return self.shared.as_dict();
         }
         Sig::new("RuntimeTaskInstance.get_previous_dagrun", &["state"]).required(0).method().bind(args)?;
         match self.shared.run.dag_run.logical_date {
