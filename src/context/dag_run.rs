@@ -322,5 +322,6 @@ fn source_task_instance(model: &Model) -> PyResult {
     if downcast::<Model>(&dag_run).is_none() {
         return Ok(dag_run);
     }
-    Ok(source_task::value(dag_run, task_id, map_index))
+    let missing_xcom = model.source.as_ref().map(|shared| shared.around.missing_xcom).unwrap_or_default();
+    Ok(source_task::value(dag_run, task_id, map_index, missing_xcom))
 }

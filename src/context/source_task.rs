@@ -3,6 +3,7 @@
 use crate::python::{self, Args, CmpOp, HashKey, Interp, PyErr, PyObject, PyResult, Sig, Value, downcast, object};
 
 use super::model::Model;
+use super::surroundings::MissingXCom;
 
 /// The task instance that emitted an event.
 #[derive(Debug)]
@@ -10,11 +11,12 @@ struct SourceTask {
     dag_run: Value,
     task_id: Value,
     map_index: Value,
+    missing_xcom: MissingXCom,
 }
 
-/// Makes one.
-pub(super) fn value(dag_run: Value, task_id: Value, map_index: Value) -> Value {
-    object(SourceTask { dag_run, task_id, map_index })
+/// Makes one. XComs of other runs are never given: what pulling one means is as for the run's own.
+pub(super) fn value(dag_run: Value, task_id: Value, map_index: Value, missing_xcom: MissingXCom) -> Value {
+    object(SourceTask { dag_run, task_id, map_index, missing_xcom })
 }
 
 impl PyObject for SourceTask {
@@ -50,11 +52,14 @@ impl PyObject for SourceTask {
     }
 
     fn call_method(&self, _this: &Value, _name: &str, args: &Args<'_>, _it: &mut dyn Interp) -> PyResult {
-        Sig::new("AssetEventSourceTaskInstance.xcom_pull", &[])
+        let bound = Sig::new("AssetEventSourceTaskInstance.xcom_pull", &[])
             .method()
             .keyword_only(&["key", "default"])
             .bind(args)?;
-        Err(PyErr::unsupported("XComs of a producer's run are not known"))
+        match self.missing_xcom {
+            MissingXCom::None => Ok(bound.get(1).copied().flatten().cloned().unwrap_or_else(python::none)),
+            MissingXCom::Refuse => Err(PyErr::unsupported("XComs of a producer's run are not known")),
+        }
     }
 
     fn compare(&self, op: CmpOp, other: &Value, it: &mut dyn Interp) -> Option<PyResult<bool>> {
