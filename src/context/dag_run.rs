@@ -165,12 +165,12 @@ static ALIAS: ModelClass = ModelClass {
 };
 
 /// `dag_run`
-pub(super) fn dag_run(run: &Arc<Run>) -> PyResult {
-    let values = fields(&run.dag_run)?;
-    let source = Arc::clone(run);
-    let model = Model::new(&DAG_RUN, values)
-        .lazily("consumed_asset_events", Arc::new(move || consumed(&source.dag_run.consumed_asset_events)));
-    Ok(object(model))
+pub(super) fn dag_run(shared: &Shared) -> PyResult {
+    let values = fields(&shared.run.dag_run)?;
+    let source = shared.clone();
+    let make = move || consumed(&source.run.dag_run.consumed_asset_events, Some(&source));
+    let model = Model::new(&DAG_RUN, values).lazily("consumed_asset_events", Arc::new(make));
+    Ok(object(model.with_source(shared.clone())))
 }
 
 /// `ti._ti_context_from_server`: what the API server sent for a first, undeferred try.
@@ -196,7 +196,7 @@ pub(super) fn ti_run_context(dag_run: Value, run: &Run) -> Value {
 pub(super) fn dag_run_result(run: &DagRun) -> PyResult {
     let mut values = fields(run)?;
     if let Some(slot) = values.get_mut(13) {
-        *slot = consumed(&run.consumed_asset_events)?;
+        *slot = consumed(&run.consumed_asset_events, None)?;
     }
     values.push(Value::from("DagRunResult"));
     Ok(object(Model::new(&DAG_RUN_RESULT, values)))
@@ -226,10 +226,15 @@ fn fields(run: &DagRun) -> PyResult<Vec<Value>> {
     ])
 }
 
-fn consumed(events: &[AssetEventReference]) -> PyResult {
-    let events =
-        events.iter().map(|event| Ok(object(Model::new(&CONSUMED, event_fields(event)?)))).collect::<PyResult<_>>()?;
-    Ok(python::list(events))
+fn consumed(events: &[AssetEventReference], shared: Option<&Shared>) -> PyResult {
+    let event = |event: &AssetEventReference| -> PyResult {
+        let model = Model::new(&CONSUMED, event_fields(event)?);
+        Ok(object(match shared {
+            Some(shared) => model.with_source(shared.clone()),
+            None => model,
+        }))
+    };
+    Ok(python::list(events.iter().map(event).collect::<PyResult<_>>()?))
 }
 
 /// An event of `triggering_asset_events`.

@@ -72,7 +72,25 @@ struct SharedInner {
     made: Mutex<Vec<Option<Value>>>,
     /// Which keys were read, one bit each.
     read: AtomicU64,
+    /// Which of [`WATCHED`] were read, one bit each.
+    attributes: AtomicU64,
 }
+
+/// Attributes whose values are often assumed rather than given: class, attribute, and what a report calls it.
+const WATCHED: &[(&str, &str, &str)] = &[
+    ("DagRun", "run_id", "dag_run.run_id"),
+    ("DagRun", "run_after", "dag_run.run_after"),
+    ("DagRun", "start_date", "dag_run.start_date"),
+    ("RuntimeTaskInstance", "run_id", "ti.run_id"),
+    ("RuntimeTaskInstance", "try_number", "ti.try_number"),
+    ("RuntimeTaskInstance", "max_tries", "ti.max_tries"),
+    ("RuntimeTaskInstance", "map_index", "ti.map_index"),
+    ("RuntimeTaskInstance", "start_date", "ti.start_date"),
+    ("AssetEventDagRunReference", "timestamp", "event.timestamp"),
+    ("AssetEventDagRunReferenceResult", "timestamp", "event.timestamp"),
+    ("AssetEventDagRunReference", "source_run_id", "event.source_run_id"),
+    ("AssetEventDagRunReferenceResult", "source_run_id", "event.source_run_id"),
+];
 
 /// Builds the context of a run.
 ///
@@ -87,6 +105,7 @@ pub fn build(run: Arc<Run>, around: Arc<Surroundings>) -> PyResult<Context> {
         references: Mutex::default(),
         made: Mutex::new(vec![None; Key::ALL.len()]),
         read: AtomicU64::new(0),
+        attributes: AtomicU64::new(0),
     });
     for item in &shared.around.task.inlets {
         if let AssetItem::Ref(reference) = item {
@@ -111,6 +130,15 @@ impl Context {
     pub fn names_read(&self) -> Vec<&'static str> {
         let read = self.shared.read.load(Ordering::Relaxed);
         Key::ALL.iter().filter(|key| read & (1 << **key as u64) != 0).map(|key| key.name()).collect()
+    }
+
+    /// Attributes read so far whose values are often assumed: `ti.try_number`, `event.timestamp` and the like.
+    pub fn attributes_read(&self) -> Vec<&'static str> {
+        let read = self.shared.attributes.load(Ordering::Relaxed);
+        let mut names: Vec<&'static str> =
+            WATCHED.iter().enumerate().filter(|(at, _)| read & (1 << at) != 0).map(|(_, watched)| watched.2).collect();
+        names.dedup();
+        names
     }
 
     /// Every name of Airflow's context, defined in this kind of run or not, in Airflow's order.
@@ -138,6 +166,13 @@ impl Drop for Context {
 }
 
 impl SharedInner {
+    /// Notes that an attribute was read.
+    fn note(&self, class: &str, attribute: &str) {
+        if let Some(at) = WATCHED.iter().position(|watched| watched.0 == class && watched.1 == attribute) {
+            self.attributes.fetch_or(1 << at, Ordering::Relaxed);
+        }
+    }
+
     fn made(&self) -> MutexGuard<'_, Vec<Option<Value>>> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -227,7 +262,7 @@ impl SharedInner {
             Key::Conn => Ok(connection::conn(self)),
             Key::TaskStateStore => Ok(state_store::task_state_store()),
             Key::AssetStateStore => return state_store::asset_state_store(self).map(Ok),
-            Key::DagRun => dag_run::dag_run(run),
+            Key::DagRun => dag_run::dag_run(self),
             Key::PartitionKey => Ok(convert::opt_str(dag_run.partition_key.as_deref())),
             Key::PartitionDate => Ok(convert::pendulum(dag_run.partition_date)),
             Key::TriggeringAssetEvents => triggering_events::TriggeringEvents::build(self),

@@ -110,6 +110,9 @@ impl Model {
     }
 
     fn at(&self, at: usize) -> Option<PyResult> {
+        if let (Some(source), Some(name)) = (&self.source, self.class.fields.get(at)) {
+            source.note(self.class.name, name);
+        }
         Some(match self.slots.get(at)? {
             Slot::Ready(value) => Ok(value.clone()),
             Slot::Lazy(cell, make) => match cell.get() {

@@ -75,6 +75,7 @@ impl RuntimeTaskInstance {
 
     fn attribute(&self, name: &str) -> Option<PyResult> {
         let (run, ti) = (&self.shared.run, &self.shared.run.ti);
+        self.shared.note("RuntimeTaskInstance", name);
         Some(Ok(match name {
             "task_id" => Value::from(ti.task_id.as_str()),
             "dag_id" => Value::from(run.dag_run.dag_id.as_str()),
