@@ -47,13 +47,16 @@ mod tuple;
 mod types;
 mod unicode_tables;
 mod view;
-mod zone;
+pub(crate) mod zone;
 
 pub use args::{Args, Kwarg};
 pub use chars::{
     is_alnum, is_alpha, is_digit, is_identifier, is_lower, is_numeric, is_printable, is_space, is_upper, lower,
 };
-pub use dates::{Fields, Parsed, strftime, strptime, time_strftime};
+pub use dates::{
+    Class, Date, DateTime, DateutilWeekday, Duration, Fields, Interval, Parsed, RelativeDelta, Time, TimeDelta, TzInfo,
+    TzObject, WeekDay, parse_text, strftime, strptime, time_strftime,
+};
 pub use dict::{Dict, dict, key_error, str_dict};
 pub use dict_views::DictView;
 pub use entities::unescape as html_unescape;

@@ -72,7 +72,8 @@ pub fn as_bigint(value: &Value) -> Option<BigInt> {
     match view(value) {
         View::Int(int) => Some(int.into()),
         View::Bool(bool) => Some(i64::from(bool).into()),
-        _ => big(value).cloned(),
+        View::Object(object) => object.as_int().map(BigInt::from).or_else(|| big(value).cloned()),
+        _ => None,
     }
 }
 
@@ -95,7 +96,10 @@ impl<'a> Num<'a> {
             View::Int(int) => Some(Num::Int(int)),
             View::Float(float) => Some(Num::Float(float)),
             View::Bool(bool) => Some(Num::Int(i64::from(bool))),
-            View::Object(_) => downcast::<Int>(value).map(|int| Num::Big(&int.0)),
+            View::Object(object) => match downcast::<Int>(value) {
+                Some(int) => Some(Num::Big(&int.0)),
+                None => object.as_int().map(Num::Int),
+            },
             _ => None,
         }
     }

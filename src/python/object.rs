@@ -117,6 +117,11 @@ pub trait PyObject: Any + fmt::Debug + Send + Sync {
         Err(PyErr::type_error(format!("unsupported format string passed to {}.__format__", self.type_name())))
     }
 
+    /// The number of a subclass of `int`.
+    fn as_int(&self) -> Option<i64> {
+        None
+    }
+
     /// The text of a subclass of `str`.
     fn as_text(&self) -> Option<&str> {
         None

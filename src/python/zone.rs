@@ -131,6 +131,23 @@ impl Zone {
         }
     }
 
+    /// Offset and summer time in seconds, and the abbreviation, of a wall-clock time plus its fold: what CPython's `zoneinfo`
+    /// finds for it, in gaps too.
+    pub(crate) fn details(&self, wall: NaiveDateTime, fold: bool) -> (i32, i32, String) {
+        let Zone::Named(zone) = self else { return (self.utcoffset(wall, fold), 0, self.name()) };
+        let offset = self.utcoffset(wall, fold);
+        let other = self.utcoffset(wall, !fold);
+        // in a gap the instant that has this offset is the one the other reading gives
+        let found = [offset, other].into_iter().find_map(|candidate| {
+            let instant = wall.checked_sub_signed(Duration::seconds(candidate.into()))?;
+            let local = zone.offset_from_utc_datetime(&within_tables(*zone, instant));
+            (local.fix().local_minus_utc() == offset).then_some(local)
+        });
+        found.map_or((offset, 0, String::new()), |local| {
+            (offset, local.dst_offset().num_seconds() as i32, local.to_string())
+        })
+    }
+
     /// Reads a naive wall-clock time in this zone, as Airflow's `make_aware` does: the second of two readings; a time in
     /// a gap moves forward by the length of the gap. Returns the wall-clock time that results and its offset in seconds.
     pub fn make_aware(&self, wall: NaiveDateTime) -> (NaiveDateTime, i32) {

@@ -94,13 +94,7 @@ pub(crate) fn compare_delta(micros: i128, op: CmpOp, other: &Value, _it: &mut dy
 }
 
 /// `me op other`, or `other op me` when `reflected`.
-pub(crate) fn binary(
-    me: Temp<'_>,
-    op: BinOp,
-    other: &Value,
-    reflected: bool,
-    it: &mut dyn Interp,
-) -> Option<PyResult> {
+pub(crate) fn binary(me: Temp<'_>, op: BinOp, other: &Value, reflected: bool, it: &mut dyn Interp) -> Option<PyResult> {
     let other = Temp::of(other);
     let (left, right) = if reflected { (other, me) } else { (me, other) };
     if let (Temp::Relative(_), _) | (_, Temp::Relative(_)) = (left, right) {
@@ -269,10 +263,10 @@ fn multiply(x: Temp<'_>, n: N) -> Option<PyResult> {
     let duration = match x {
         Temp::Delta(x) => {
             return Some(match n {
-                N::I(n) => x.micros().checked_mul(n).map_or_else(
-                    || Err(PyErr::overflow("Python int too large to convert to C int")),
-                    delta,
-                ),
+                N::I(n) => x
+                    .micros()
+                    .checked_mul(n)
+                    .map_or_else(|| Err(PyErr::overflow("Python int too large to convert to C int")), delta),
                 N::F(f) => ratio(f).and_then(|(a, b)| nearest(&(BigInt::from(x.micros()) * a), &b)).and_then(delta),
             });
         }
@@ -316,9 +310,9 @@ fn pendulum_duration(x: Temp<'_>) -> Option<PyResult<Duration>> {
 /// `other._to_microseconds()`, which plain timedeltas lack.
 fn to_microseconds(x: Temp<'_>) -> Option<PyResult<i128>> {
     match x {
-        Temp::Delta(_) => Some(Err(PyErr::attribute_error(
-            "'datetime.timedelta' object has no attribute '_to_microseconds'",
-        ))),
+        Temp::Delta(_) => {
+            Some(Err(PyErr::attribute_error("'datetime.timedelta' object has no attribute '_to_microseconds'")))
+        }
         Temp::Duration(x) => Some(Ok(x.to_microseconds())),
         Temp::Interval(x) => Some(Ok(x.duration.to_microseconds())),
         _ => None,

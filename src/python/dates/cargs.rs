@@ -49,7 +49,10 @@ pub(crate) fn parse<'a>(
             }
             (Some(value), None) | (None, Some(value)) => out.push(Some(value)),
             (None, None) if at < required => {
-                return Err(PyErr::type_error(format!("{subject} missing required argument '{name}' (pos {})", at + 1)));
+                return Err(PyErr::type_error(format!(
+                    "{subject} missing required argument '{name}' (pos {})",
+                    at + 1
+                )));
             }
             (None, None) => out.push(None),
         }

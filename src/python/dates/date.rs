@@ -6,7 +6,7 @@ use super::datetime::date_text;
 use super::duration::locale_of;
 use super::formatter::{self, Subject};
 use super::interval::{Interval, Moment};
-use super::pendulum::{UNITS, amounts};
+use super::pendulum::amounts;
 use super::pendulum_date::{self, Day, edge_of, edge_unit, nth_of};
 use super::strftime::{Fields, month_name, strftime, weekday_name};
 use super::strptime::{from_ordinal, make_date, ordinal_of};
@@ -111,9 +111,7 @@ pub(crate) fn extra_attribute(date: NaiveDate, name: &str) -> Option<PyResult> {
         "day_of_week" => object(WeekDay(date.weekday().num_days_from_monday())),
         "day_of_year" => Value::from(date.ordinal()),
         "week_of_year" => Value::from(date.iso_week().week()),
-        "days_in_month" => {
-            Value::from(super::pendulum::last_day(i64::from(date.year()), i64::from(date.month())))
-        }
+        "days_in_month" => Value::from(super::pendulum::last_day(i64::from(date.year()), i64::from(date.month()))),
         "week_of_month" => Value::from((date.day() + first - 1).div_ceil(7)),
         "quarter" => Value::from(date.month().div_ceil(3)),
         _ => return None,
@@ -140,12 +138,10 @@ pub(crate) fn extra_method(date: NaiveDate, name: &str, args: &Args<'_>) -> Opti
     let nothing = || Sig::new(&qualified, &[]).method().bind(args).map(drop);
     Some(match name {
         "is_leap_year" => nothing().map(|()| Value::from(date.leap_year())),
-        "to_date_string" => nothing().and_then(|()| {
-            strftime("%Y-%m-%d", &Fields::naive(date.and_time(NaiveTime::MIN))).map(Value::from)
-        }),
-        "to_formatted_date_string" => nothing().and_then(|()| {
-            strftime("%b %d, %Y", &Fields::naive(date.and_time(NaiveTime::MIN))).map(Value::from)
-        }),
+        "to_date_string" => nothing()
+            .and_then(|()| strftime("%Y-%m-%d", &Fields::naive(date.and_time(NaiveTime::MIN))).map(Value::from)),
+        "to_formatted_date_string" => nothing()
+            .and_then(|()| strftime("%b %d, %Y", &Fields::naive(date.and_time(NaiveTime::MIN))).map(Value::from)),
         _ => return None,
     })
 }
@@ -230,7 +226,11 @@ impl Date {
         Some(match unit {
             "day" => Ok(self.clone()),
             "week" => {
-                if self.date.weekday().num_days_from_monday() == 0 { Ok(self.clone()) } else { self.step_to(Some(0), -1) }
+                if self.date.weekday().num_days_from_monday() == 0 {
+                    Ok(self.clone())
+                } else {
+                    self.step_to(Some(0), -1)
+                }
             }
             "month" => make(year, month, 1),
             "year" => make(year, 1, 1),
@@ -246,7 +246,11 @@ impl Date {
         Some(match unit {
             "day" => Ok(self.clone()),
             "week" => {
-                if self.date.weekday().num_days_from_monday() == 6 { Ok(self.clone()) } else { self.step_to(Some(6), 1) }
+                if self.date.weekday().num_days_from_monday() == 6 {
+                    Ok(self.clone())
+                } else {
+                    self.step_to(Some(6), 1)
+                }
             }
             "month" => make(year, month, i64::from(super::pendulum::last_day(year, month))),
             "year" => make(year, 12, 31),
@@ -300,8 +304,8 @@ impl Date {
                 Ok(object(Date::new(make_date(year, month, day)?)))
             }
             "add" | "subtract" => {
-                let bound = Sig::new(&qualified, &["years", "months", "weeks", "days"]).required(0).method().bind(args)?;
-                let _ = UNITS;
+                let bound =
+                    Sig::new(&qualified, &["years", "months", "weeks", "days"]).required(0).method().bind(args)?;
                 pendulum_date::add(self.date, &amounts(&bound, name == "subtract", it)?).map(object)
             }
             "diff" => {
@@ -348,7 +352,8 @@ impl Date {
                 let one = Self::other(bound.first().copied().flatten(), it)?;
                 let two = Self::other(bound.get(1).copied().flatten(), it)?;
                 let distance = |other: NaiveDate| (ordinal_of(other) - ordinal_of(self.date)).abs();
-                let first = if name == "closest" { distance(one) < distance(two) } else { distance(one) > distance(two) };
+                let first =
+                    if name == "closest" { distance(one) < distance(two) } else { distance(one) > distance(two) };
                 Ok(object(Date::new(if first { one } else { two })))
             }
             "is_future" | "is_past" => {
@@ -463,9 +468,7 @@ impl PyObject for Date {
             "isoformat" => cargs::none("date.isoformat", args).map(|()| Value::from(date_text(self.date))),
             "ctime" => cargs::none("date.ctime", args).map(|()| Value::from(ctime(self.date, "00:00:00"))),
             "strftime" => strftime_method(&self.fields(), args),
-            "timetuple" => {
-                cargs::none("date.timetuple", args).map(|()| tuples::struct_time(&self.fields()))
-            }
+            "timetuple" => cargs::none("date.timetuple", args).map(|()| tuples::struct_time(&self.fields())),
             "replace" => {
                 let given = cargs::parse(Some("replace"), &["year", "month", "day"], 0, 3, args)?;
                 let (year, month, day) = self.ymd();

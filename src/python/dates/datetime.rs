@@ -106,12 +106,13 @@ impl DateTime {
 
     /// A pendulum `DateTime` in UTC, as `partition_date` and `logical_date` are.
     pub fn utc_pendulum(instant: Instant<Utc>) -> Self {
-        DateTime {
-            naive: to_micros(instant.naive_utc()),
-            tz: Some(TzInfo::PENDULUM_UTC),
-            fold: false,
-            pendulum: true,
-        }
+        DateTime { naive: to_micros(instant.naive_utc()), tz: Some(TzInfo::PENDULUM_UTC), fold: false, pendulum: true }
+    }
+
+    /// A pendulum `DateTime` at an instant, in a zone.
+    pub fn pendulum_in(instant: Instant<Utc>, zone: Zone) -> Self {
+        let (naive, fold) = zone.local(instant);
+        DateTime { naive: to_micros(naive), tz: Some(TzInfo::Pendulum(zone)), fold, pendulum: true }
     }
 
     /// A naive `datetime.datetime`.
@@ -240,8 +241,7 @@ impl DateTime {
         }
         let ordering = match (self.offset(), other.offset()) {
             (Some(a), Some(b)) => {
-                let ordering =
-                    (micros_of(self.naive) - i128::from(a)).cmp(&(micros_of(other.naive) - i128::from(b)));
+                let ordering = (micros_of(self.naive) - i128::from(a)).cmp(&(micros_of(other.naive) - i128::from(b)));
                 // two zones: a local time whose reading depends on the fold equals nothing
                 if ordering.is_eq()
                     && matches!(op, CmpOp::Eq | CmpOp::Ne)

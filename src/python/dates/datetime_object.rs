@@ -1,20 +1,20 @@
 //! `datetime.datetime` and pendulum's `DateTime` as Python objects: what both classes have.
 
-use chrono::{NaiveTime, Timelike};
+use chrono::Timelike;
 
 use super::arith::{self, Temp, tzinfo_arg};
-use super::datetime::{DateTime, make_naive, microsecond};
 use super::date::{self, Date, ctime};
+use super::datetime::{DateTime, make_naive, microsecond};
 use super::formatter::Subject;
 use super::pendulum::replace_parts;
 use super::pendulum_datetime;
 use super::time::Time;
 use super::timedelta::delta;
 use super::{cargs, class, tuples, tzobject};
+use crate::python::strftime;
 use crate::python::{
     Args, BinOp, CmpOp, HashKey, Interp, PyErr, PyObject, PyResult, Sig, Value, downcast, none, object, text, type_name,
 };
-use crate::python::strftime;
 
 /// Methods that a plain datetime has beside those of a date.
 const PLAIN: [&str; 9] =
@@ -222,9 +222,4 @@ impl PyObject for DateTime {
     fn hash_key(&self) -> PyResult<HashKey> {
         Ok(self.key())
     }
-}
-
-/// Midnight of a date.
-pub(crate) fn midnight(date: &Date) -> DateTime {
-    DateTime::naive_plain(date.date.and_time(NaiveTime::MIN))
 }

@@ -16,11 +16,80 @@ pub(crate) enum Subject<'a> {
 
 /// The tokens, longest first where one begins another.
 const TOKENS: &[&str] = &[
-    "Mo", "MMMM", "MMM", "MM", "M", "Do", "DDDo", "DDDD", "DDD", "DD", "D", "dddd", "ddd", "dd", "do", "d", "eo", "e",
-    "EEEE", "EEE", "EE", "E", "wo", "ww", "w|", "w", "Wo", "WW", "W|", "W", "Qo", "Q", "YYYY", "YY", "Y", "ggggg", "gggg",
-    "gg", "GGGGG", "GGGG", "GG", "a", "A", "hh", "h", "HH", "H", "kk", "k", "mm", "m", "ss", "s", "SSSSSSSSS", "SSSSSSSS",
-    "SSSSSSS", "SSSSSS", "SSSSS", "SSSS", "SSS", "SS", "S", "x", "X", "zz", "z", "ZZ", "Z", "LTS", "LT", "LLLL", "LLL",
-    "LL", "L",
+    "Mo",
+    "MMMM",
+    "MMM",
+    "MM",
+    "M",
+    "Do",
+    "DDDo",
+    "DDDD",
+    "DDD",
+    "DD",
+    "D",
+    "dddd",
+    "ddd",
+    "dd",
+    "do",
+    "d",
+    "eo",
+    "e",
+    "EEEE",
+    "EEE",
+    "EE",
+    "E",
+    "wo",
+    "ww",
+    "w|",
+    "w",
+    "Wo",
+    "WW",
+    "W|",
+    "W",
+    "Qo",
+    "Q",
+    "YYYY",
+    "YY",
+    "Y",
+    "ggggg",
+    "gggg",
+    "gg",
+    "GGGGG",
+    "GGGG",
+    "GG",
+    "a",
+    "A",
+    "hh",
+    "h",
+    "HH",
+    "H",
+    "kk",
+    "k",
+    "mm",
+    "m",
+    "ss",
+    "s",
+    "SSSSSSSSS",
+    "SSSSSSSS",
+    "SSSSSSS",
+    "SSSSSS",
+    "SSSSS",
+    "SSSS",
+    "SSS",
+    "SS",
+    "S",
+    "x",
+    "X",
+    "zz",
+    "z",
+    "ZZ",
+    "Z",
+    "LTS",
+    "LT",
+    "LLLL",
+    "LLL",
+    "LL",
+    "L",
 ];
 
 const DEFAULT_FORMATS: [(&str, &str); 6] = [
@@ -150,9 +219,10 @@ fn token(subject: &Subject<'_>, token: &str, locale: &Locale) -> PyResult<String
         "dddd" => locale.item("days.wide", weekday()? as usize).to_owned(),
         "e" | "eo" => {
             let weekday = i64::from(weekday()?);
-            let first: i64 = locale.get("first_day").and_then(|first| first.parse().ok()).ok_or_else(|| {
-                PyErr::type_error("unsupported operand type(s) for -: 'int' and 'NoneType'")
-            })?;
+            let first: i64 = locale
+                .get("first_day")
+                .and_then(|first| first.parse().ok())
+                .ok_or_else(|| PyErr::type_error("unsupported operand type(s) for -: 'int' and 'NoneType'"))?;
             let day = (weekday - first).rem_euclid(7);
             if token == "e" { day.to_string() } else { locale.ordinalize(day + 1) }
         }

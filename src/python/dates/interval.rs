@@ -1,7 +1,5 @@
 //! pendulum's `Interval`: what lies between two dates or times.
 
-use std::sync::Mutex;
-
 use chrono::{Datelike, NaiveDate, NaiveDateTime, Timelike};
 
 use super::date::Date;
@@ -14,7 +12,7 @@ use super::{arith, pendulum};
 use crate::python::zone::Zone;
 use crate::python::{
     Args, BinOp, CmpOp, HashKey, Interp, PyErr, PyIter, PyIterator, PyObject, PyResult, Sig, UnaryOp, Value, compare,
-    downcast, object,
+    downcast, generator, object,
 };
 
 /// One end of an interval.
@@ -65,7 +63,9 @@ impl Moment {
     /// What `precise_diff` reads. `converted` says that the end was made of a plain datetime on the way in.
     fn info(&self, converted: bool) -> Info {
         match self {
-            Moment::Date(date) => Info { naive: date.and_time(chrono::NaiveTime::MIN), tz: None, offset: 0, time: None },
+            Moment::Date(date) => {
+                Info { naive: date.and_time(chrono::NaiveTime::MIN), tz: None, offset: 0, time: None }
+            }
             Moment::DateTime(dt) => {
                 // the fold is lost when pendulum rebuilds its own class for the comparison
                 let fold = converted && dt.fold;
@@ -134,12 +134,8 @@ fn carry(small: &mut i64, big: &mut i64, base: i64) {
 /// the time of a second end that is of pendulum's own class.
 fn clock(info: &Info, in_utc: bool, with_time: bool) -> Clock {
     let t = &info.naive;
-    let mut c = Clock {
-        year: i64::from(t.year()),
-        month: i64::from(t.month()),
-        day: i64::from(t.day()),
-        ..Clock::default()
-    };
+    let mut c =
+        Clock { year: i64::from(t.year()), month: i64::from(t.month()), day: i64::from(t.day()), ..Clock::default() };
     if !with_time {
         return c;
     }
@@ -315,18 +311,17 @@ impl Interval {
         Ok(self.absolute == other.absolute && equal(&self.start, &other.start)? && equal(&self.end, &other.end)?)
     }
 
-    fn range(&self, unit: Value, amount: Value) -> Value {
-        let down = !self.absolute && self.invert;
-        object(Range {
-            state: Mutex::new(Some(RangeState {
+    fn range(&self, unit: Value, amount: Value) -> PyIter {
+        Box::new(RangeIter {
+            state: Some(RangeState {
                 start: self.start.value(),
                 end: self.end.value(),
                 current: self.start.value(),
                 unit,
                 step: amount.clone(),
                 amount,
-                down,
-            })),
+                down: !self.absolute && self.invert,
+            }),
         })
     }
 }
@@ -389,15 +384,14 @@ impl PyObject for Interval {
                 let bound = Sig::new(&qualified, &["unit", "amount"]).required(1).method().bind(args)?;
                 let unit = bound.first().copied().flatten().cloned().unwrap_or_default();
                 let amount = bound.get(1).copied().flatten().cloned().unwrap_or_else(|| Value::from(1));
-                Ok(self.range(unit, amount))
+                Ok(generator(self.range(unit, amount)))
             }
             _ => duration::method(&self.units(), &self.duration, name, args, it),
         }
     }
 
-    fn iter(&self, _this: &Value, it: &mut dyn Interp) -> Option<PyResult<PyIter>> {
-        let range = self.range(Value::from("days"), Value::from(1));
-        downcast::<Range>(&range)?.iter(&range, it)
+    fn iter(&self, _this: &Value, _it: &mut dyn Interp) -> Option<PyResult<PyIter>> {
+        Some(Ok(self.range(Value::from("days"), Value::from(1))))
     }
 
     fn contains(&self, item: &Value, it: &mut dyn Interp) -> Option<PyResult<bool>> {
@@ -430,17 +424,8 @@ impl PyObject for Interval {
             Moment::DateTime(dt) => dt.key(),
             Moment::Date(date) => super::date::key(*date),
         };
-        Ok(HashKey::Parts(
-            "interval",
-            vec![key(&self.start), key(&self.end), HashKey::Int(i64::from(self.absolute))],
-        ))
+        Ok(HashKey::Parts("interval", vec![key(&self.start), key(&self.end), HashKey::Int(i64::from(self.absolute))]))
     }
-}
-
-/// The generator of `Interval.range`.
-#[derive(Debug)]
-struct Range {
-    state: Mutex<Option<RangeState>>,
 }
 
 #[derive(Debug)]
@@ -452,22 +437,6 @@ struct RangeState {
     step: Value,
     amount: Value,
     down: bool,
-}
-
-impl PyObject for Range {
-    fn type_name(&self) -> &str {
-        "generator"
-    }
-
-    fn repr(&self, _it: &mut dyn Interp) -> PyResult<String> {
-        Err(PyErr::unsupported("printing a generator: its text holds a memory address")
-            .with_hint("use `| list`"))
-    }
-
-    fn iter(&self, _this: &Value, _it: &mut dyn Interp) -> Option<PyResult<PyIter>> {
-        let state = self.state.lock().ok().and_then(|mut state| state.take());
-        Some(Ok(Box::new(RangeIter { state })))
-    }
 }
 
 struct RangeIter {
@@ -484,8 +453,7 @@ impl PyIterator for RangeIter {
             return Ok(None);
         }
         let out = state.current.clone();
-        let unit = crate::python::text(&state.unit)
-            .ok_or_else(|| PyErr::type_error("keywords must be strings"))?;
+        let unit = crate::python::text(&state.unit).ok_or_else(|| PyErr::type_error("keywords must be strings"))?;
         let kw = [(unit.into(), state.step.clone())];
         let method = if state.down { "subtract" } else { "add" };
         state.current = crate::python::call_method(&state.start, method, &Args { pos: &[], kw: &kw }, it)?;

@@ -2,11 +2,11 @@
 
 use chrono::{Datelike, NaiveDate, NaiveDateTime};
 
+use super::cargs;
 use super::datetime::{make_naive, make_time};
 use super::strptime::{from_ordinal, make_date, ordinal_of};
 use super::time::Time;
 use super::tzinfo::TzInfo;
-use super::cargs;
 use crate::python::{Args, PyErr, PyResult, Value, repr_str, text};
 
 /// Bytes of a text that ends with NULs for ever, as the C code sees it.
@@ -69,7 +69,7 @@ pub(crate) fn from_isocalendar(args: &Args<'_>) -> PyResult<NaiveDate> {
         PyErr::value_error(match which {
             0 => format!("Year is out of range: {year}"),
             1 => format!("Invalid week: {week}"),
-            _ => format!("Invalid weekday: {day} (range is [1, 7])"),
+            _ => format!("Invalid day: {day} (range is [1, 7])"),
         })
     })
 }

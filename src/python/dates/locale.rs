@@ -70,13 +70,22 @@ impl Locale {
 
     /// The form of a phrase for a number.
     pub(crate) fn form(&self, key: &str, form: &str) -> Option<&'static str> {
-        self.get(key)?.split('|').find_map(|part| part.split_once('=').filter(|(name, _)| *name == form)).map(|(_, v)| v)
+        self.get(key)?
+            .split('|')
+            .find_map(|part| part.split_once('=').filter(|(name, _)| *name == form))
+            .map(|(_, v)| v)
     }
 
     /// CLDR's plural category of a count.
     pub(crate) fn plural(&self, n: i64) -> &'static str {
         match self.name {
-            "fr" | "pt_br" => if (0..=1).contains(&n) { "one" } else { "other" },
+            "fr" | "pt_br" => {
+                if (0..=1).contains(&n) {
+                    "one"
+                } else {
+                    "other"
+                }
+            }
             "ja" | "ko" | "zh" => "other",
             "pl" | "ru" => {
                 let (ten, hundred) = (n % 10, n % 100);
@@ -89,7 +98,13 @@ impl Locale {
                     "many"
                 }
             }
-            _ => if n == 1 { "one" } else { "other" },
+            _ => {
+                if n == 1 {
+                    "one"
+                } else {
+                    "other"
+                }
+            }
         }
     }
 

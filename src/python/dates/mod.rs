@@ -1,42 +1,42 @@
 //! Dates and times as Python values: the `datetime` module, pendulum 3 and dateutil as far as templates reach them.
 
+mod arith;
+mod cargs;
+mod class;
+mod date;
+mod datetime;
+mod datetime_object;
+mod duration;
+mod formatter;
+mod humans;
+mod interval;
+mod iso;
+mod locale;
+mod number;
+mod pendulum;
+mod pendulum_date;
+mod pendulum_datetime;
+mod relativedelta;
 mod strftime;
 mod strptime;
 mod text;
+mod time;
+mod timedelta;
+mod tuples;
+mod tzinfo;
+mod tzobject;
+mod weekday;
 
+pub use class::{Class, parse_text};
+pub use date::Date;
+pub use datetime::DateTime;
+pub use duration::Duration;
+pub use interval::Interval;
+pub use relativedelta::RelativeDelta;
 pub use strftime::{Fields, strftime, time_strftime};
 pub use strptime::{Parsed, strptime};
-
-/// `repr` of a text.
-pub(crate) fn quote(text: &str) -> String {
-    let q = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
-    let mut out = String::from(q);
-    for c in text.chars() {
-        match c {
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\\' => out.push_str("\\\\"),
-            c if c == q => {
-                out.push('\\');
-                out.push(c);
-            }
-            c if (c as u32) < 0x20 || c as u32 == 0x7f => out.push_str(&format!("\\x{:02x}", c as u32)),
-            c => out.push(c),
-        }
-    }
-    out.push(q);
-    out
-}
-
-/// `repr` of a `datetime.timedelta` of so many microseconds.
-pub(crate) fn timedelta_repr(micros: i128) -> String {
-    let (days, rest) = (micros.div_euclid(86_400_000_000), micros.rem_euclid(86_400_000_000));
-    let (seconds, micros) = (rest / 1_000_000, rest % 1_000_000);
-    let parts: Vec<String> = [("days", days), ("seconds", seconds), ("microseconds", micros)]
-        .into_iter()
-        .filter(|(_, n)| *n != 0)
-        .map(|(name, n)| format!("{name}={n}"))
-        .collect();
-    if parts.is_empty() { "datetime.timedelta(0)".into() } else { format!("datetime.timedelta({})", parts.join(", ")) }
-}
+pub use time::Time;
+pub use timedelta::TimeDelta;
+pub use tzinfo::TzInfo;
+pub use tzobject::TzObject;
+pub use weekday::{DateutilWeekday, WeekDay};

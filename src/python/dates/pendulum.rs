@@ -68,8 +68,7 @@ pub(crate) fn instance(dt: &DateTime, tz: Option<Zone>) -> PyResult<DateTime> {
 /// Numbers of years, months, weeks, days, hours, minutes, seconds, microseconds, in this order.
 pub(crate) type Amounts = [N; 8];
 
-pub(crate) const UNITS: [&str; 8] =
-    ["years", "months", "weeks", "days", "hours", "minutes", "seconds", "microseconds"];
+pub(crate) const UNITS: [&str; 8] = ["years", "months", "weeks", "days", "hours", "minutes", "seconds", "microseconds"];
 
 /// The amounts given to `add` or, negated, to `subtract`; what is no number fails as Python's arithmetic on it does.
 pub(crate) fn amounts(given: &[Option<&Value>], negate: bool, it: &mut dyn Interp) -> PyResult<Amounts> {
@@ -105,15 +104,11 @@ pub(crate) fn amounts(given: &[Option<&Value>], negate: bool, it: &mut dyn Inter
 pub(crate) fn add_duration(naive: NaiveDateTime, amounts: &Amounts) -> PyResult<NaiveDateTime> {
     let [mut years, mut months, weeks, mut days, mut hours, mut minutes, mut seconds, mut micros] = *amounts;
     days = days.add(weeks.mul(7));
-    for (small, big, limit, base) in [
-        (&mut micros, &mut seconds, 999_999, 1_000_000),
-        (&mut seconds, &mut minutes, 59, 60),
-        (&mut minutes, &mut hours, 59, 60),
-        (&mut hours, &mut days, 23, 24),
-        (&mut months, &mut years, 11, 12),
-    ] {
-        carry(small, big, limit, base)?;
-    }
+    carry(&mut micros, &mut seconds, 999_999, 1_000_000)?;
+    carry(&mut seconds, &mut minutes, 59, 60)?;
+    carry(&mut minutes, &mut hours, 59, 60)?;
+    carry(&mut hours, &mut days, 23, 24)?;
+    carry(&mut months, &mut years, 11, 12)?;
     let mut year = match years {
         N::I(years) => years + i128::from(naive.year()),
         N::F(_) => return Err(PyErr::type_error("'float' object cannot be interpreted as an integer")),
@@ -244,9 +239,8 @@ impl DateTime {
     /// `start_of(unit)`; `None` for a unit it does not know.
     pub(crate) fn start_of(&self, unit: &str) -> Option<PyResult<DateTime>> {
         let (year, month) = (i64::from(self.naive.year()), i64::from(self.naive.month()));
-        let first = |year: i64, month: i64| {
-            self.set([Some(year), Some(month), Some(1), Some(0), Some(0), Some(0), Some(0)])
-        };
+        let first =
+            |year: i64, month: i64| self.set([Some(year), Some(month), Some(1), Some(0), Some(0), Some(0), Some(0)]);
         Some(match unit {
             "second" => self.set([None, None, None, None, None, None, Some(0)]),
             "minute" => self.set([None, None, None, None, None, Some(0), Some(0)]),
@@ -394,10 +388,9 @@ pub(crate) fn subtract_delta(x: &DateTime, delta: Temp<'_>) -> PyResult<DateTime
         _ => return Err(PyErr::unsupported("subtracting this from a date")),
     };
     let mut amounts = Step::seconds(-seconds);
-    if let [slot_years, slot_months, ..] = &mut amounts {
-        *slot_years = N::I(i128::from(-years));
-        *slot_months = N::I(i128::from(-months));
-    }
+    let [slot_years, slot_months, ..] = &mut amounts;
+    *slot_years = N::I(i128::from(-years));
+    *slot_months = N::I(i128::from(-months));
     x.add(&amounts)
 }
 
@@ -411,9 +404,8 @@ pub(crate) fn average(x: &DateTime, other: &DateTime) -> PyResult<DateTime> {
     let seconds = interval.total_seconds().trunc() as i128;
     let micros = seconds * 1_000_000 + i128::from(interval.duration.microseconds);
     let mut amounts = [N::I(0); 8];
-    if let [.., last] = &mut amounts {
-        *last = N::I(num_integer::Integer::div_floor(&micros, &2));
-    }
+    let [.., last] = &mut amounts;
+    *last = N::I(num_integer::Integer::div_floor(&micros, &2));
     x.add(&amounts)
 }
 

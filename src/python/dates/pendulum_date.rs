@@ -44,7 +44,8 @@ pub(crate) fn add(date: NaiveDate, amounts: &Amounts) -> PyResult<Date> {
             }
             let start = add_duration(date.and_time(NaiveTime::MIN), &months)?;
             let [_, _, weeks, days, ..] = *amounts;
-            let delta = super::timedelta::TimeDelta::of_parts(&[("days", days.add(weeks.mul(7)), super::timedelta::DAY)])?;
+            let delta =
+                super::timedelta::TimeDelta::of_parts(&[("days", days.add(weeks.mul(7)), super::timedelta::DAY)])?;
             let whole = super::timedelta::fields(delta.micros()).0;
             super::datetime::shift(start, i128::from(whole) * super::timedelta::DAY)?.date()
         }
@@ -155,10 +156,9 @@ impl<'a> Day<'a> {
             Day::Index(day @ -7..=-1) => Ok(day + 7),
             Day::Index(_) => Err(PyErr::new("IndexError", "list index out of range")),
             Day::None => Ok(0),
-            Day::Strange(value) => Err(PyErr::type_error(format!(
-                "list indices must be integers or slices, not {}",
-                type_name(value)
-            ))),
+            Day::Strange(value) => {
+                Err(PyErr::type_error(format!("list indices must be integers or slices, not {}", type_name(value))))
+            }
         }
     }
 

@@ -13,9 +13,7 @@ use super::time::Time;
 use super::tzinfo::TzInfo;
 use super::{cargs, class, humans, locale, tzobject};
 use crate::python::zone::Zone;
-use crate::python::{
-    Args, CmpOp, Interp, PyErr, PyObject, PyResult, Sig, Value, View, downcast, none, object, text, truth, view,
-};
+use crate::python::{Args, CmpOp, Interp, PyErr, PyResult, Sig, Value, View, downcast, none, object, truth, view};
 
 /// Formats of the `to_..._string` methods that pendulum's tokens give.
 const FORMATS: [(&str, &str); 12] = [
@@ -71,7 +69,9 @@ pub(crate) fn attribute(dt: &DateTime, name: &str, it: &mut dyn Interp) -> Optio
         "int_timestamp" => dt.int_timestamp().map(Value::from),
         "offset" => Ok(date::optional(offset())),
         "offset_hours" => Ok(date::optional(offset().map(|seconds| seconds as f64 / 60.0 / 60.0))),
-        "timezone" | "tz" => Ok(dt.timezone().map_or_else(none, |zone| tzobject::optional(Some(&TzInfo::Pendulum(zone))))),
+        "timezone" | "tz" => {
+            Ok(dt.timezone().map_or_else(none, |zone| tzobject::optional(Some(&TzInfo::Pendulum(zone)))))
+        }
         "timezone_name" => Ok(date::optional(dt.timezone().map(|zone| zone.name()))),
         "age" => it.now().and_then(|now| {
             let today = match dt.timezone() {
@@ -208,16 +208,13 @@ pub(crate) fn call(dt: &DateTime, name: &str, args: &Args<'_>, it: &mut dyn Inte
         "at" => {
             let bound = sig(&["hour", "minute", "second", "microsecond"], 1)?;
             let mut time = [Some(0); 4];
-            let own = parts_of(&[None, None, None])?;
-            for (at, (slot, value)) in time.iter_mut().zip(&bound).enumerate() {
+            for (slot, value) in time.iter_mut().zip(&bound) {
                 if let Some(value) = value {
                     // `set` keeps what is None
                     *slot = if is_none(Some(value)) { None } else { Some(cargs::int(value)?) };
                 }
-                let _ = at;
             }
             let [hour, minute, second, micros] = time;
-            let _ = own;
             dt.set([None, None, None, hour, minute, second, micros]).map(object)
         }
         "add" | "subtract" => {
@@ -289,9 +286,7 @@ pub(crate) fn call(dt: &DateTime, name: &str, args: &Args<'_>, it: &mut dyn Inte
             let bound = sig(&["dt"], 0)?;
             match other_end(dt, bound.first().copied().flatten(), it)? {
                 Moment::DateTime(other) => average(dt, &other).map(object),
-                Moment::Date(_) => {
-                    Err(PyErr::value_error("Both start and end of an Interval must have the same type"))
-                }
+                Moment::Date(_) => Err(PyErr::value_error("Both start and end of an Interval must have the same type")),
             }
         }
         "now" | "utcnow" | "today" => {
@@ -353,7 +348,7 @@ fn replace(dt: &DateTime, args: &Args<'_>) -> PyResult {
     create(naive, zone, fold).map(object)
 }
 
-/// The one of several datetimes that lies nearest or farthest; of equally distant ones the smaller or larger.
+/// The one of several datetimes that lies nearest or farthest; the first of equally distant ones.
 fn closest(dt: &DateTime, name: &str, args: &Args<'_>) -> PyResult {
     if let Some((key, _)) = args.kw.first() {
         return Err(PyErr::type_error(format!("DateTime.{name}() got an unexpected keyword argument '{key}'")));
@@ -367,14 +362,8 @@ fn closest(dt: &DateTime, name: &str, args: &Args<'_>) -> PyResult {
         let away = distance(dt, &candidate);
         let better = match &best {
             None => true,
-            Some((least, current)) => {
-                let tie = away == *least;
-                if name == "closest" {
-                    away < *least || tie && candidate.compare_with(CmpOp::Lt, current)?
-                } else {
-                    away > *least || tie && candidate.compare_with(CmpOp::Gt, current)?
-                }
-            }
+            Some((least, _)) if name == "closest" => away < *least,
+            Some((most, _)) => away > *most,
         };
         if better {
             best = Some((away, candidate));
@@ -382,14 +371,4 @@ fn closest(dt: &DateTime, name: &str, args: &Args<'_>) -> PyResult {
     }
     let verb = if name == "closest" { "min" } else { "max" };
     best.map(|(_, dt)| object(dt)).ok_or_else(|| PyErr::value_error(format!("{verb}() arg is an empty sequence")))
-}
-
-/// Class attributes a template may reach through an instance.
-pub(crate) fn type_text(dt: &DateTime) -> String {
-    dt.qualified_name()
-}
-
-/// The locale argument, for callers outside.
-pub(crate) fn text_of(value: &Value) -> Option<&str> {
-    text(value)
 }

@@ -9,8 +9,8 @@ use regex::Regex;
 
 use super::strftime::{month_name, weekday_name};
 use super::text::{digit_class, digits};
-use super::{quote, timedelta_repr};
-use crate::python::{PyErr, PyResult};
+use super::timedelta::timedelta_repr;
+use crate::python::{PyErr, PyResult, repr_str};
 
 /// What `datetime.strptime` reads from a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +71,11 @@ pub fn strptime(text: &str, format: &str) -> PyResult<Parsed> {
 pub(crate) fn parse(text: &str, format: &str) -> PyResult<StructTime> {
     let compiled = compiled(format)?;
     let Some(found) = compiled.regex.captures(text) else {
-        return Err(PyErr::value_error(format!("time data {} does not match format {}", quote(text), quote(format))));
+        return Err(PyErr::value_error(format!(
+            "time data {} does not match format {}",
+            repr_str(text),
+            repr_str(format)
+        )));
     };
     let end = found.get(0).map_or(0, |all| all.end());
     if end != text.len() {
@@ -228,7 +232,7 @@ fn position<'a>(text: &str, mut names: impl Iterator<Item = &'a str>) -> PyResul
     let lower = text.to_lowercase();
     let at = names.position(|name| name.to_lowercase() == lower);
     // letters that fold onto ASCII match the regex but are not in the list
-    at.map(|at| at as i64).ok_or_else(|| PyErr::value_error(format!("{} is not in list", quote(&lower))))
+    at.map(|at| at as i64).ok_or_else(|| PyErr::value_error(format!("{} is not in list", repr_str(&lower))))
 }
 
 /// The text of `%z` as seconds and microseconds.
@@ -252,7 +256,7 @@ fn offset(text: &str) -> PyResult<(i64, i64)> {
             return Ok(0);
         }
         digits(&text)
-            .ok_or_else(|| PyErr::value_error(format!("invalid literal for int() with base 10: {}", quote(&text))))
+            .ok_or_else(|| PyErr::value_error(format!("invalid literal for int() with base 10: {}", repr_str(&text))))
     };
     let seconds = part(1, 3)? * 3600 + part(3, 5)? * 60 + part(5, 7)?;
     let fraction: String = z.iter().skip(8).collect();

@@ -14,7 +14,8 @@ use super::timedelta::delta;
 use super::tzinfo::TzInfo;
 use super::{arith, cargs, date, humans, tzobject};
 use crate::python::{
-    Args, BinOp, CmpOp, HashKey, Interp, PyErr, PyObject, PyResult, Sig, Value, View, downcast, none, object, truth, view,
+    Args, BinOp, CmpOp, HashKey, Interp, PyErr, PyObject, PyResult, Sig, Value, View, downcast, none, object, truth,
+    view,
 };
 
 /// A time of day: `datetime.time`, or pendulum's `Time`.
@@ -48,10 +49,9 @@ pub(crate) fn add_delta(x: &Time, y: Temp<'_>, subtract: bool) -> PyResult<Time>
     }
     let sign = if subtract { -1 } else { 1 };
     let mut amounts = [N::I(0); 8];
-    if let [.., s, us] = &mut amounts {
-        *s = N::I(i128::from(sign * seconds));
-        *us = N::I(i128::from(sign * micros));
-    }
+    let [.., s, us] = &mut amounts;
+    *s = N::I(i128::from(sign * seconds));
+    *us = N::I(i128::from(sign * micros));
     x.moved(&amounts)
 }
 
@@ -198,7 +198,8 @@ impl Time {
                 let one = Self::other(bound.first().copied().flatten(), it)?;
                 let two = Self::other(bound.get(1).copied().flatten(), it)?;
                 let distance = |other: NaiveTime| (seconds(other) - seconds(self.time)).abs();
-                let first = if name == "closest" { distance(one) < distance(two) } else { distance(one) > distance(two) };
+                let first =
+                    if name == "closest" { distance(one) < distance(two) } else { distance(one) > distance(two) };
                 Ok(object(Time::new(if first { one } else { two })))
             }
             "diff" => {
@@ -331,7 +332,8 @@ impl PyObject for Time {
         if self.tz == other.tz {
             return Some(Ok(arith::holds(op, self.time.cmp(&other.time))));
         }
-        let micros = |time: &Time, offset: i64| seconds(time.time) * 1_000_000 + i64::from(microsecond(&time.time)) - offset;
+        let micros =
+            |time: &Time, offset: i64| seconds(time.time) * 1_000_000 + i64::from(microsecond(&time.time)) - offset;
         Some(match (self.offset(), other.offset()) {
             (Some(a), Some(b)) => Ok(arith::holds(op, micros(self, a).cmp(&micros(other, b)))),
             (None, None) => Ok(arith::holds(op, self.time.cmp(&other.time))),

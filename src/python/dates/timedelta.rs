@@ -67,10 +67,7 @@ impl TimeDelta {
         for at in [2, 3, 1, 4, 5, 0, 6] {
             if let (Some(Some(value)), Some(name), Some(scale)) = (given.get(at), NAMES.get(at), scale.get(at)) {
                 let number = N::of(value).ok_or_else(|| {
-                    PyErr::type_error(format!(
-                        "unsupported type for timedelta {name} component: {}",
-                        type_name(value)
-                    ))
+                    PyErr::type_error(format!("unsupported type for timedelta {name} component: {}", type_name(value)))
                 })?;
                 parts.push((*name, number, *scale));
             }

@@ -221,5 +221,6 @@ fn local_at(zone: Zone, utc: NaiveDateTime) -> Option<(NaiveDateTime, bool)> {
 
 fn fixed_for_ever(tz: Tz) -> bool {
     let name = tz.name();
-    name.starts_with("Etc/") || matches!(name, "UTC" | "UCT" | "GMT" | "GMT0" | "GMT+0" | "GMT-0" | "Greenwich" | "Universal" | "Zulu")
+    name.starts_with("Etc/")
+        || matches!(name, "UTC" | "UCT" | "GMT" | "GMT0" | "GMT+0" | "GMT-0" | "Greenwich" | "Universal" | "Zulu")
 }

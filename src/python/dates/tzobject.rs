@@ -87,9 +87,7 @@ impl PyObject for TzObject {
             (TzInfo::Pendulum(zone), "name" | "_name") => Some(Ok(Value::from(zone.name()))),
             (TzInfo::Pendulum(zone @ Zone::Named(_)), "key") => Some(Ok(Value::from(zone.name()))),
             (TzInfo::Pendulum(Zone::Fixed(seconds)), "offset" | "_offset") => Some(Ok(Value::from(*seconds))),
-            (TzInfo::Pendulum(Zone::Fixed(seconds)), "_utcoffset") => {
-                Some(delta(i128::from(*seconds) * 1_000_000))
-            }
+            (TzInfo::Pendulum(Zone::Fixed(seconds)), "_utcoffset") => Some(delta(i128::from(*seconds) * 1_000_000)),
             (TzInfo::Plain { .. }, "utc") => Some(Ok(object(TzObject(TzInfo::UTC)))),
             (TzInfo::Plain { .. }, "min") => Some(Ok(object(TzObject(fixed_hours(-1))))),
             (TzInfo::Plain { .. }, "max") => Some(Ok(object(TzObject(fixed_hours(1))))),
@@ -123,9 +121,9 @@ impl PyObject for TzObject {
                 }
             }
             "fromutc" => {
-                let dt = self.moment(name, args)?.ok_or_else(|| {
-                    PyErr::type_error("fromutc: argument must be a datetime instance")
-                })?;
+                let dt = self
+                    .moment(name, args)?
+                    .ok_or_else(|| PyErr::type_error("fromutc: argument must be a datetime instance"))?;
                 if dt.tz.as_ref() != Some(&self.0) {
                     return Err(PyErr::value_error("fromutc: dt.tzinfo is not self"));
                 }
@@ -177,7 +175,10 @@ impl PyObject for TzObject {
             (TzInfo::DateutilOffset { seconds: a, .. }, TzInfo::DateutilOffset { seconds: b, .. }) => a == b,
             (a, b) => {
                 let utc = |tz: &TzInfo| {
-                    matches!(tz, TzInfo::DateutilUtc | TzInfo::DateutilLocal | TzInfo::DateutilOffset { seconds: 0, .. })
+                    matches!(
+                        tz,
+                        TzInfo::DateutilUtc | TzInfo::DateutilLocal | TzInfo::DateutilOffset { seconds: 0, .. }
+                    )
                 };
                 a == b || utc(a) && utc(b)
             }

@@ -1,8 +1,8 @@
 //! Weekdays as objects: pendulum's `WeekDay` and dateutil's `weekday`.
 
 use crate::python::{
-    Args, BinOp, CmpOp, HashKey, Interp, PyErr, PyObject, PyResult, Sig, UnaryOp, Value, View, binary, compare, downcast,
-    identical_or_equal, none, object, unary, view,
+    Args, BinOp, CmpOp, HashKey, Interp, PyErr, PyObject, PyResult, Sig, UnaryOp, Value, View, binary, compare,
+    downcast, identical_or_equal, none, object, unary, view,
 };
 
 const NAMES: [&str; 7] = ["MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY"];
