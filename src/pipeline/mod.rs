@@ -4,6 +4,7 @@ mod dag;
 mod load;
 mod model;
 mod outcome;
+mod play;
 pub mod reader;
 mod scenario;
 mod schedule;
@@ -15,6 +16,7 @@ pub use dag::DAG_KEYS;
 pub use load::{ASSET_KEYS, CONNECTION_KEYS, FILE_NAMES, PIPELINE_KEYS, from_source, load, name_of};
 pub use model::{AssetDef, Dag, Pipeline, Profile, Task, TaskField, UserDefined};
 pub use outcome::{LogOutcome, Origin, Outcome, PendingAsset, PendingOutcome, RunOutcome, TaskResult};
+pub use play::{PlayError, Played, PlayedRun, play};
 pub use scenario::{
     Action, AliasAdd, Emit, ProducerRun, SCENARIO_KEYS, STEPS, Scenario, Step, TaskOutcome, load_scenario,
     scenario_files, scenario_from_source,
