@@ -6,6 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::{Map, Value as Json};
 
 use super::dag::read_dag;
+use super::expression::Expressions;
 use super::model::{AssetDef, Pipeline, Profile, UserDefined};
 use super::reader::Reader;
 use super::source::{Place, Problem, Severity, Source, suggestion};
@@ -102,7 +103,7 @@ fn read_pipeline(reader: &mut Reader, tree: &Node, source: &Arc<Source>, root: &
         variables: variables(reader, fields.get("variables")),
         connections: connections(reader, fields.get("connections")),
         secrets: fields.get("secrets").and_then(|node| reader.strings(node, "`secrets`")).unwrap_or_default(),
-        evaluate: None,
+        evaluate: Some(Arc::new(Expressions::default())),
         warnings: Vec::new(),
     };
     if let Some(node) = fields.get("assets") {

@@ -1,6 +1,8 @@
 //! Pipeline and scenario files.
 
 mod dag;
+mod expression;
+mod instance;
 mod load;
 mod model;
 mod outcome;
@@ -13,6 +15,8 @@ mod task;
 pub mod yaml;
 
 pub use dag::DAG_KEYS;
+pub use expression::Expressions;
+pub use instance::{Renderer, outcome, render_scenario, resolve_scenario};
 pub use load::{ASSET_KEYS, CONNECTION_KEYS, FILE_NAMES, PIPELINE_KEYS, from_source, load, name_of};
 pub use model::{AssetDef, Dag, Pipeline, Profile, Task, TaskField, UserDefined};
 pub use outcome::{LogOutcome, Origin, Outcome, PendingAsset, PendingOutcome, RunOutcome, TaskResult};

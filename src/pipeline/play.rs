@@ -380,7 +380,7 @@ impl ProducerFacts {
             date_reason: String::new(),
         };
         if let Some(key) = &step.partition_key {
-            facts.partition_date = timetable.resolve_partition_date(Some(key))?.map(|moment| moment.to_utc());
+            facts.partition_date = timetable.resolve_partition_date(Some(key))?.map(|moment| moment.instant());
             facts.date_reason = match facts.partition_date {
                 Some(_) => format!("{}; decoded", timetable.class_name()),
                 None if timetable.partitioned() => format!("{} reads no date from a key", timetable.class_name()),

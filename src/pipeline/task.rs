@@ -1,7 +1,5 @@
 //! Reads one task of a Dag: operator, template fields, mapped arguments.
 
-use serde_json::Value as Json;
-
 use super::load::asset_expression;
 use super::model::{Dag, Pipeline, Task, TaskField};
 use super::reader::{Fields, Reader};
@@ -57,7 +55,7 @@ pub(super) fn read_task(
     task.outlets = assets(reader, pipeline, fields.get("outlets"), "outlets");
     let default = |name: &str| dag.default_args.iter().find(|(key, _)| key == name).map(|(_, value)| value);
     if let Some(FieldValue::Dict(entries)) = default("params") {
-        task.params.extend(entries.iter().map(|(key, value)| (key.key_text(), to_json(value))));
+        task.params.extend(entries.iter().map(|(key, value)| (key.key_text(), value.to_json())));
     }
     task.params.extend(fields.get("params").and_then(|node| reader.object(node, "`params`")).unwrap_or_default());
     task.retries = match fields.get("retries") {
@@ -299,23 +297,4 @@ pub(super) fn field_value(reader: &mut Reader, node: &Node, depth: usize) -> Opt
             FieldValue::Dict(dict)
         }
     })
-}
-
-/// A field value as JSON, for `params`.
-fn to_json(value: &FieldValue) -> Json {
-    match value {
-        FieldValue::Null => Json::Null,
-        FieldValue::Bool(value) => Json::Bool(*value),
-        FieldValue::Number(number) => Json::Number(number.clone()),
-        FieldValue::Str(text) => Json::from(text.as_str()),
-        FieldValue::List(items) | FieldValue::Tuple(items) | FieldValue::Set(items) => {
-            items.iter().map(to_json).collect()
-        }
-        FieldValue::Dict(entries) => {
-            Json::Object(entries.iter().map(|(key, value)| (key.key_text(), to_json(value))).collect())
-        }
-        FieldValue::Object(_, attributes) => {
-            Json::Object(attributes.iter().map(|(name, value)| (name.clone(), to_json(value))).collect())
-        }
-    }
 }

@@ -63,6 +63,8 @@ pub struct TaskTemplates {
     pub fields: Vec<(String, FieldValue)>,
     /// Endings that make a string the name of a file.
     pub template_ext: Vec<String>,
+    /// True when Airflow replaces file names by the files' texts as it reads the Dag file: for every task but mapped ones.
+    pub inline_files: bool,
     /// The Dag's environment: search path, native mode, user macros.
     pub environment: Arc<Environment>,
 }
@@ -102,7 +104,7 @@ impl TaskTemplates {
             _ => None,
         };
         let mut string = |path: &[String], text: &str| -> Result<Value, LeafError> {
-            let inlined = path.len() <= usize::from(matches!(value, FieldValue::List(_)));
+            let inlined = self.inline_files && path.len() <= usize::from(matches!(value, FieldValue::List(_)));
             self.render_string(engine, names, text, inlined).map_err(|(file, source, error)| LeafError {
                 path: path.to_vec(),
                 file,

@@ -90,6 +90,25 @@ impl FieldValue {
         })
     }
 
+    /// The value as JSON; tuples and sets become lists, keys their text.
+    pub fn to_json(&self) -> Json {
+        match self {
+            FieldValue::Null => Json::Null,
+            FieldValue::Bool(value) => Json::Bool(*value),
+            FieldValue::Number(number) => Json::Number(number.clone()),
+            FieldValue::Str(text) => Json::from(text.as_str()),
+            FieldValue::List(items) | FieldValue::Tuple(items) | FieldValue::Set(items) => {
+                items.iter().map(FieldValue::to_json).collect()
+            }
+            FieldValue::Dict(entries) => {
+                Json::Object(entries.iter().map(|(key, value)| (key.key_text(), value.to_json())).collect())
+            }
+            FieldValue::Object(_, attributes) => {
+                Json::Object(attributes.iter().map(|(name, value)| (name.clone(), value.to_json())).collect())
+            }
+        }
+    }
+
     /// A key of a dict as it appears in paths.
     pub fn key_text(&self) -> String {
         match self {

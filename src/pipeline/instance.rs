@@ -1,0 +1,448 @@
+//! Task instances of runs: environment, surroundings and context of each, and rendering.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use chrono_tz::Tz;
+use serde_json::{Map, Value as Json};
+
+use super::expression::Expressions;
+use super::model::{Dag, Pipeline, Profile, Task, UserDefined};
+use super::outcome::{Origin, Outcome, RunOutcome, TaskResult};
+use super::play::{PlayError, Played, PlayedRun, play};
+use super::scenario::Scenario;
+use crate::asset::{Asset, AssetCondition};
+use crate::context::{
+    self, AssetItem, DagInfo, Masker, MissingXCom, StoredEvent, Surroundings, TaskInfo, masker::Secrets,
+};
+use crate::jinja::{Engine, Environment, FileSystemLoader, Names, UserFunction};
+use crate::python::{self, PyErr, PyResult, Value};
+use crate::render::{FieldError, FieldPath, FieldValue, RenderedField, TaskTemplates, operators};
+use crate::run::{Run, TaskInstance};
+
+/// Most task instances of one mapped task that are rendered.
+const MAPPED_LIMIT: usize = 10_000;
+
+/// Renders runs of a pipeline under a scenario: holds what all of them share.
+#[derive(Debug)]
+pub struct Renderer<'a> {
+    engine: &'a Engine,
+    pipeline: &'a Pipeline,
+    scenario: &'a Scenario,
+    environments: BTreeMap<String, PyResult<Arc<Environment>>>,
+    events: Option<Vec<StoredEvent>>,
+    dag_runs: Vec<Json>,
+    variables: Map<String, Json>,
+    connections: Map<String, Json>,
+    /// A map index that is asked for; all of them without.
+    pub map_index: Option<usize>,
+}
+
+impl<'a> Renderer<'a> {
+    /// A renderer; `now` is the frozen clock.
+    pub fn new(engine: &'a Engine, pipeline: &'a Pipeline, scenario: &'a Scenario, now: DateTime<Utc>) -> Self {
+        let environments =
+            pipeline.dags.iter().map(|dag| (dag.dag_id.clone(), environment(pipeline, dag, now))).collect();
+        let merged = |base: &Map<String, Json>, over: &Map<String, Json>| {
+            let mut merged = base.clone();
+            merged.extend(over.clone());
+            merged
+        };
+        Renderer {
+            engine,
+            pipeline,
+            scenario,
+            environments,
+            events: None,
+            dag_runs: Vec::new(),
+            variables: merged(&pipeline.variables, &scenario.variables),
+            connections: merged(&pipeline.connections, &scenario.connections),
+            map_index: None,
+        }
+    }
+
+    /// Gives the event table and the runs of a played scenario: what `inlet_events` and `source_dag_run` read.
+    #[must_use]
+    pub fn with_played(mut self, played: &Played) -> Self {
+        self.dag_runs = played.runs.iter().map(|run| run.wire.clone()).collect();
+        self.events = Some(stored_events(self.pipeline, played));
+        self
+    }
+
+    /// Renders every task of a run that has template fields.
+    pub fn run(&self, run: &PlayedRun) -> RunOutcome {
+        let tasks = match self.pipeline.dag(&run.run.dag_id) {
+            Some(dag) => dag.tasks.iter().flat_map(|task| self.task(dag, task, run)).collect(),
+            None => Vec::new(),
+        };
+        RunOutcome { run: run.run.clone(), origin: run.origin, date_reason: run.date_reason.clone(), tasks }
+    }
+
+    /// Renders one task of a run: one result, or one for each map index.
+    pub fn task(&self, dag: &Dag, task: &Task, run: &PlayedRun) -> Vec<TaskResult> {
+        let fields = task.fields.iter().filter(|field| field.value.is_some() || is_expanded(task, &field.name));
+        if fields.count() == 0 {
+            return Vec::new();
+        }
+        if !task.mapped {
+            return vec![self.instance(dag, task, run, None)];
+        }
+        let lengths: Vec<usize> = task.expand.iter().map(|(_, items)| items.len()).collect();
+        let count = lengths.iter().try_fold(1_usize, |all, length| all.checked_mul(*length)).unwrap_or(usize::MAX);
+        let range = match self.map_index {
+            Some(index) if index < count => index..index + 1,
+            Some(_) => 0..0,
+            None => 0..count.min(MAPPED_LIMIT),
+        };
+        range.map(|index| self.instance(dag, task, run, Some(index))).collect()
+    }
+
+    fn instance(&self, dag: &Dag, task: &Task, run: &PlayedRun, index: Option<usize>) -> TaskResult {
+        let map_index = index.and_then(|index| i64::try_from(index).ok()).unwrap_or(-1);
+        let values: Vec<(String, FieldValue)> = task
+            .fields
+            .iter()
+            .filter_map(|field| {
+                let value = index.and_then(|index| expanded(task, &field.name, index)).or_else(|| field.value.clone());
+                value.map(|value| (field.name.clone(), prepared(task, &field.name, value)))
+            })
+            .collect();
+        let fail = |error: PyErr| TaskResult {
+            task_id: task.task_id.clone(),
+            map_index,
+            fields: values
+                .iter()
+                .map(|(name, value)| RenderedField {
+                    name: name.clone(),
+                    file: None,
+                    rendered: true,
+                    value: match value.truth() {
+                        true => Err(failed(name, &error)),
+                        false => value.to_python().map_err(|error| failed(name, &error)),
+                    },
+                })
+                .collect(),
+            assumed: Vec::new(),
+        };
+        let environment = match self.environments.get(&dag.dag_id) {
+            Some(Ok(environment)) => environment.clone(),
+            Some(Err(error)) => return fail(error.clone()),
+            None => return fail(PyErr::unsupported(format!("the Dag {}", dag.dag_id))),
+        };
+        let context = match self.context(dag, task, run, map_index) {
+            Ok(context) => Arc::new(context),
+            Err(error) => return fail(error),
+        };
+        let templates = TaskTemplates {
+            fields: values.clone(),
+            template_ext: task.template_ext.clone(),
+            inline_files: !task.mapped,
+            environment,
+        };
+        let names: Arc<dyn Names> = context.clone();
+        let fields = templates.render(self.engine, &names);
+        let assumed = self.assumed(run, &context.names_read());
+        TaskResult { task_id: task.task_id.clone(), map_index, fields, assumed }
+    }
+
+    /// Builds the template context of a task instance.
+    ///
+    /// # Errors
+    /// What Airflow raises when it builds its context, and what partita refuses.
+    pub fn context(&self, dag: &Dag, task: &Task, run: &PlayedRun, map_index: i64) -> PyResult<context::Context> {
+        let around = self.surroundings(dag, task)?;
+        context::build(Arc::new(self.document(dag, task, run, map_index)), Arc::new(around))
+    }
+
+    /// The run document of a task instance.
+    pub fn document(&self, dag: &Dag, task: &Task, run: &PlayedRun, map_index: i64) -> Run {
+        let mut ti = TaskInstance::new(&task.task_id);
+        let given = |name: &str| self.scenario.ti.get(name).and_then(Json::as_i64).map(i128::from);
+        ti.try_number = given("try_number").unwrap_or(1);
+        ti.max_tries = given("max_tries").unwrap_or_else(|| i128::from(task.retries));
+        ti.map_index = Some(if task.mapped { i128::from(map_index) } else { given("map_index").unwrap_or(-1) });
+        ti.start_date = run.run.start_date;
+        let mut document = Run::new((*run.run).clone(), ti);
+        document.params.clone_from(&dag.params);
+        document.params.extend(task.params.clone());
+        document.variables.clone_from(&self.variables);
+        document.connections = self.connections.clone().into_iter().collect();
+        document.xcom = self
+            .scenario
+            .xcom
+            .iter()
+            .filter_map(|(task, values)| values.as_object().map(|values| (task.clone(), values.clone())))
+            .collect();
+        document.prev_success.clone_from(&self.scenario.prev_success);
+        document
+    }
+
+    fn surroundings(&self, dag: &Dag, task: &Task) -> PyResult<Surroundings> {
+        let timezone: Tz =
+            dag.timezone.parse().map_err(|_| PyErr::unsupported(format!("the time zone {}", dag.timezone)))?;
+        let zoned = |date: Option<DateTime<Utc>>| date.map(|date| date.with_timezone(&timezone));
+        let operator = task.operator.as_deref().map(|name| name.rsplit('.').next().unwrap_or(name).to_owned());
+        Ok(Surroundings {
+            profile: match self.pipeline.profile {
+                Profile::Airflow33 => context::Profile::Airflow33,
+                Profile::Airflow210 => context::Profile::Airflow210,
+            },
+            dag: DagInfo {
+                start_date: zoned(dag.start_date),
+                end_date: zoned(dag.end_date),
+                timezone,
+                catchup: dag.catchup,
+                max_active_runs: dag.max_active_runs,
+                native: dag.native,
+                task_ids: dag.tasks.iter().map(|task| task.task_id.clone()).collect(),
+                ..DagInfo::default()
+            },
+            task: TaskInfo {
+                module: operator.is_none().then(|| "airflow.sdk.bases.operator".to_owned()),
+                operator: operator.unwrap_or_else(|| "BaseOperator".to_owned()),
+                owner: task.owner.clone(),
+                retries: task.retries,
+                inlets: task.inlets.iter().filter_map(asset_item).collect(),
+                outlets: task.outlets.iter().filter_map(asset_item).collect(),
+                template_fields: task.fields.iter().map(|field| field.name.clone()).collect(),
+                template_ext: task.template_ext.clone(),
+                attributes: task.arguments.iter().map(|(name, value)| (name.clone(), value.to_json())).collect(),
+                ..TaskInfo::default()
+            },
+            missing_xcom: MissingXCom::Refuse,
+            assets: self.pipeline.assets.iter().map(|def| def.asset.clone()).collect(),
+            asset_events: self.events.clone(),
+            dag_runs: self.dag_runs.clone(),
+            partitioned: Some(dag.timetable.partitioned()),
+        })
+    }
+
+    /// What a template read that nobody gave.
+    fn assumed(&self, run: &PlayedRun, read: &[&str]) -> Vec<String> {
+        let mut assumed = Vec::new();
+        let reads = |name: &str| read.contains(&name);
+        if run.origin != Origin::Given && (reads("run_id") || reads("task_instance_key_str")) {
+            assumed.push("the end of run_id".to_owned());
+        }
+        if (reads("ti") || reads("task_instance")) && !self.scenario.ti.contains_key("try_number") {
+            assumed.push("try_number 1".to_owned());
+        }
+        assumed
+    }
+
+    /// Hides the secrets of the pipeline and the scenario.
+    pub fn masker(&self) -> Masker {
+        let mut secrets = Secrets::default();
+        for connection in self.connections.values() {
+            secrets.add_connection(connection);
+        }
+        secrets.add_named(&self.variables);
+        secrets.add_named(&self.scenario.conf);
+        for values in self.scenario.xcom.values().filter_map(Json::as_object) {
+            secrets.add_named(values);
+        }
+        for dag in &self.pipeline.dags {
+            secrets.add_named(&dag.params);
+            for task in &dag.tasks {
+                secrets.add_named(&task.params);
+            }
+        }
+        for name in &self.pipeline.secrets {
+            let mut declared = |values: &Map<String, Json>| {
+                if let Some(value) = values.get(name) {
+                    declare(&mut secrets, value);
+                }
+            };
+            declared(&self.variables);
+            declared(&self.connections);
+            declared(&self.scenario.conf);
+            for dag in &self.pipeline.dags {
+                declared(&dag.params);
+                dag.tasks.iter().for_each(|task| declared(&task.params));
+            }
+        }
+        Masker::new(secrets)
+    }
+}
+
+/// Every scalar of a value that was declared secret.
+fn declare(secrets: &mut Secrets, value: &Json) {
+    match value {
+        Json::String(text) => secrets.add_declared(text),
+        Json::Number(number) => secrets.add_declared(&number.to_string()),
+        Json::Array(items) => items.iter().for_each(|item| declare(secrets, item)),
+        Json::Object(map) => map.values().for_each(|item| declare(secrets, item)),
+        Json::Null | Json::Bool(_) => {}
+    }
+}
+
+/// Plays a scenario and renders every run of it.
+///
+/// # Errors
+/// As [`play`].
+pub fn render_scenario(engine: &Engine, pipeline: &Pipeline, scenario: &Scenario) -> Result<Outcome, PlayError> {
+    let played = play(pipeline, scenario)?;
+    let renderer = Renderer::new(engine, pipeline, scenario, played.clock).with_played(&played);
+    outcome(pipeline, scenario, &played, |run| renderer.run(run))
+}
+
+/// Plays a scenario without rendering.
+///
+/// # Errors
+/// As [`play`].
+pub fn resolve_scenario(pipeline: &Pipeline, scenario: &Scenario) -> Result<Outcome, PlayError> {
+    let played = play(pipeline, scenario)?;
+    outcome(pipeline, scenario, &played, |run| RunOutcome {
+        run: run.run.clone(),
+        origin: run.origin,
+        date_reason: run.date_reason.clone(),
+        tasks: Vec::new(),
+    })
+}
+
+/// What a played scenario comes to, each run made by `run`.
+///
+/// # Errors
+/// When the store fails.
+pub fn outcome(
+    pipeline: &Pipeline,
+    scenario: &Scenario,
+    played: &Played,
+    run: impl Fn(&PlayedRun) -> RunOutcome,
+) -> Result<Outcome, PlayError> {
+    Ok(Outcome {
+        pipeline: pipeline.name.clone(),
+        scenario: scenario.name.clone(),
+        runs: played.runs.iter().map(run).collect(),
+        pending: played.pending()?,
+        log: played.log()?,
+        warnings: played.warnings.clone(),
+    })
+}
+
+fn is_expanded(task: &Task, field: &str) -> bool {
+    task.expand.iter().any(|(name, _)| name == field || name == field.trim_start_matches('_'))
+}
+
+/// The value of an expanded argument at a map index: the last argument turns fastest.
+fn expanded(task: &Task, field: &str, mut index: usize) -> Option<FieldValue> {
+    for (name, items) in task.expand.iter().rev() {
+        if items.is_empty() {
+            return None;
+        }
+        if name == field || name == field.trim_start_matches('_') {
+            return items.get(index % items.len()).cloned();
+        }
+        index /= items.len();
+    }
+    None
+}
+
+/// What an operator makes of an argument before it renders it.
+fn prepared(task: &Task, field: &str, value: FieldValue) -> FieldValue {
+    let operator = task.operator.as_deref().and_then(operators::find);
+    match (operator, field, value) {
+        // Pod operators turn a mapping of variables into objects whose name and value are templates.
+        (Some(operator), "env_vars", FieldValue::Dict(entries)) if operator.class.ends_with("PodOperator") => {
+            let variable = |(key, value)| {
+                FieldValue::Dict(vec![
+                    (FieldValue::Str("name".to_owned()), key),
+                    (FieldValue::Str("value".to_owned()), value),
+                ])
+            };
+            FieldValue::List(entries.into_iter().map(variable).collect())
+        }
+        (_, _, value) => value,
+    }
+}
+
+fn failed(field: &str, error: &PyErr) -> Box<FieldError> {
+    Box::new(FieldError {
+        path: FieldPath { field: field.to_owned(), inner: Vec::new() },
+        file: None,
+        source: None,
+        error: error.clone().into(),
+    })
+}
+
+fn asset_item(condition: &AssetCondition) -> Option<AssetItem> {
+    match condition {
+        AssetCondition::Asset(asset) => Some(AssetItem::Asset(asset.clone())),
+        AssetCondition::Alias(alias) => Some(AssetItem::Alias(alias.clone())),
+        AssetCondition::Ref(reference) => Some(AssetItem::Ref(reference.clone())),
+        AssetCondition::All(_) | AssetCondition::Any(_) => None,
+    }
+}
+
+/// The Jinja environment of a Dag: search path, native mode, user macros and filters.
+fn environment(pipeline: &Pipeline, dag: &Dag, now: DateTime<Utc>) -> PyResult<Arc<Environment>> {
+    let mut folders = vec![pipeline.root.clone()];
+    folders.extend(dag.template_searchpath.iter().map(|folder| pipeline.root.join(folder)));
+    let mut environment = Environment {
+        native: dag.native,
+        undefined: dag.undefined,
+        syntax: dag.syntax.clone(),
+        autoescape: dag.autoescape,
+        loader: Some(Arc::new(FileSystemLoader::new(folders.into_iter().map(Into::into)))),
+        now: Some(now),
+        ..Environment::default()
+    };
+    environment.filters.extend(airflow_filters());
+    let expressions = Arc::new(Expressions::default());
+    for (name, defined) in pipeline.user_defined_macros.iter().chain(&dag.user_defined_macros) {
+        let value = match defined {
+            UserDefined::Value(json) => python::json::from_json(json)?,
+            UserDefined::Expression(text, _) => Expressions::function(&expressions, name, text),
+        };
+        environment.globals.insert(name.clone(), value);
+    }
+    for (name, defined) in pipeline.user_defined_filters.iter().chain(&dag.user_defined_filters) {
+        let filter: UserFunction = match defined {
+            UserDefined::Value(json) => {
+                let value: Value = python::json::from_json(json)?;
+                Arc::new(move |_, _, _| Ok(value.clone()))
+            }
+            UserDefined::Expression(text, _) => Expressions::filter(&expressions, text),
+        };
+        environment.filters.insert(name.clone(), filter);
+    }
+    Ok(Arc::new(environment))
+}
+
+/// Filters that Airflow adds to Jinja2's.
+fn airflow_filters() -> BTreeMap<String, UserFunction> {
+    BTreeMap::new()
+}
+
+/// The event table after a scenario, as `inlet_events` reads it.
+fn stored_events(pipeline: &Pipeline, played: &Played) -> Vec<StoredEvent> {
+    let store = played.scheduler.store();
+    let mut events = Vec::new();
+    let mut id = 1;
+    while let Ok(Some(event)) = store.event(id) {
+        id += 1;
+        let def = pipeline.assets.iter().find(|def| def.asset.key() == event.asset);
+        let asset = match def {
+            Some(def) => def.asset.clone(),
+            None => match Asset::new(Some(&event.asset.name), Some(&event.asset.uri)) {
+                Ok((asset, _)) => asset,
+                Err(_) => continue,
+            },
+        };
+        let source = event.source.as_ref();
+        events.push(StoredEvent {
+            id: event.id,
+            asset,
+            timestamp: event.timestamp,
+            extra: event.extra.as_object().cloned().unwrap_or_default(),
+            source_dag_id: source.map(|source| source.dag_id.clone()),
+            source_task_id: source.map(|source| source.task_id.clone()),
+            source_run_id: source.map(|source| source.run_id.clone()),
+            source_map_index: Some(source.map_or(-1, |source| i128::from(source.map_index))),
+            source_aliases: event.aliases.clone(),
+            partition_key: event.partition_key.clone(),
+        });
+    }
+    events
+}
