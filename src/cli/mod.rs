@@ -17,7 +17,9 @@ mod inspect_mapper;
 mod inspect_timetable;
 pub mod jsonl;
 mod outcome;
+mod play_args;
 mod render;
+mod resolve;
 mod select;
 
 pub use outcome::{Exit, Failure, Io, Outcome};
@@ -38,6 +40,8 @@ enum Command {
     Inspect(inspect::Args),
     /// Render template fields of the runs that events make
     Render(render::Args),
+    /// Show the runs that events make, what is still pending and why, and the audit log
+    Resolve(resolve::Args),
     /// Print shell completions
     Completions(completions::Args),
 }
@@ -47,6 +51,7 @@ fn dispatch(command: &Command, io: &mut Io<'_>) -> Outcome {
         Command::Context(args) => context::run(args, io),
         Command::Inspect(args) => inspect::run(args, io),
         Command::Render(args) => render::run(args, io),
+        Command::Resolve(args) => resolve::run(args, io),
         Command::Completions(args) => completions::run(args, io),
     }
 }

@@ -1,8 +1,17 @@
 //! `partita render`
 
-use camino::Utf8PathBuf;
+use std::fs;
 
-use super::{Exit, Io, Outcome, select};
+use camino::{Utf8Path, Utf8PathBuf};
+use serde_json::Value as Json;
+
+use super::play_args::{self, PlayArgs};
+use super::{Exit, Failure, Io, Outcome, select};
+use crate::context::Masker;
+use crate::jinja::Engine;
+use crate::pipeline::{self, Pipeline, Renderer, RunOutcome, file_name};
+use crate::render::display;
+use crate::report::{self, Shown};
 
 /// Arguments of `partita render`.
 #[derive(Debug, clap::Args)]
@@ -10,18 +19,176 @@ pub struct Args {
     /// Pipelines: folders or files; without one, every pipeline below templates/
     pipelines: Vec<Utf8PathBuf>,
 
-    /// Only these scenarios, by name or path
-    #[arg(long, value_name = "NAME")]
-    scenario: Vec<String>,
+    #[command(flatten)]
+    play: PlayArgs,
+
+    /// Only these tasks
+    #[arg(long, value_name = "TASK_ID")]
+    task: Vec<String>,
+
+    /// Only these fields
+    #[arg(long, value_name = "FIELD")]
+    field: Vec<String>,
+
+    /// Only this index of mapped tasks
+    #[arg(long, value_name = "N", requires = "task")]
+    map_index: Option<usize>,
+
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+
+    /// Write each text to a file below this folder in place of printing it
+    #[arg(long, value_name = "DIR")]
+    out: Option<Utf8PathBuf>,
+
+    /// Print secrets as they are
+    #[arg(long)]
+    show_secrets: bool,
+}
+
+/// Forms of output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Format {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON document
+    Json,
+    /// One JSON object a line
+    Jsonl,
 }
 
 /// Renders template fields.
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     let pipelines = select::pipelines(&args.pipelines, io)?;
+    args.play.check(&pipelines)?;
+    check_tasks(args, &pipelines)?;
+    let engine = Engine::new();
+    let shown = Shown { dags: &args.play.dag, tasks: &args.task, fields: &args.field };
+    let mut failed = false;
+    let mut documents = Vec::new();
+    let mut first = true;
+    let mut rendered = 0;
     for pipeline in &pipelines {
-        for scenario in select::scenarios(pipeline, &args.scenario)? {
-            writeln!(io.out, "{} / {}", pipeline.name, scenario.name)?;
+        for play in play_args::plays(&args.play, pipeline, io)? {
+            let played = play.play(pipeline)?;
+            let mut renderer = Renderer::new(&engine, pipeline, &play.scenario, played.clock).with_played(&played);
+            renderer.map_index = args.map_index;
+            let render = |run: &pipeline::PlayedRun| {
+                if shown.dag(&run.run.dag_id) { renderer.run(run) } else { skipped(run) }
+            };
+            let mut outcome =
+                pipeline::outcome(pipeline, &play.scenario, &played, render).map_err(play_args::failure)?;
+            if let Some(task_id) = &play.task_id {
+                outcome.runs.iter_mut().for_each(|run| run.tasks.retain(|task| task.task_id == *task_id));
+            }
+            check_map_index(args, &outcome)?;
+            failed |= outcome.failed();
+            rendered += outcome.runs.iter().map(|run| run.tasks.len()).sum::<usize>();
+            let masker = if args.show_secrets { Masker::default() } else { renderer.masker() };
+            let mask = |text: &str| masker.mask(text).into_owned();
+            if let Some(out) = &args.out {
+                write_files(out, &outcome, &shown, io)?;
+                continue;
+            }
+            match args.format {
+                Format::Text => {
+                    if !std::mem::take(&mut first) {
+                        writeln!(io.out)?;
+                    }
+                    io.out.write_all(report::render_text(&outcome, &shown, &mask).as_bytes())?;
+                }
+                Format::Json => documents.push(report::render_json(&outcome, &shown, &mask)),
+                Format::Jsonl => {
+                    for line in report::render_jsonl(&outcome, &shown, &mask) {
+                        writeln!(io.out, "{line}")?;
+                    }
+                }
+            }
         }
     }
-    Ok(Exit::Success)
+    if args.format == Format::Json && args.out.is_none() {
+        writeln!(io.out, "{:#}", Json::from(documents))?;
+    }
+    if rendered == 0 {
+        io.out.flush()?;
+        writeln!(io.err, "note: nothing was rendered")?;
+    }
+    Ok(Exit::findings_if(failed))
+}
+
+fn skipped(run: &pipeline::PlayedRun) -> RunOutcome {
+    RunOutcome { run: run.run.clone(), origin: run.origin, date_reason: run.date_reason.clone(), tasks: Vec::new() }
+}
+
+fn check_tasks(args: &Args, pipelines: &[Pipeline]) -> Result<(), Failure> {
+    let tasks = || {
+        let dags = pipelines.iter().flat_map(|pipeline| &pipeline.dags);
+        dags.filter(|dag| args.play.dag.is_empty() || args.play.dag.contains(&dag.dag_id)).flat_map(|dag| &dag.tasks)
+    };
+    for name in &args.task {
+        if !tasks().any(|task| task.task_id == *name) {
+            let known: Vec<&str> = tasks().map(|task| task.task_id.as_str()).collect();
+            return Err(select::unknown("task", name, &known));
+        }
+    }
+    for name in &args.field {
+        let fields = || {
+            let tasks = tasks().filter(|task| args.task.is_empty() || args.task.contains(&task.task_id));
+            tasks.flat_map(|task| &task.fields)
+        };
+        if !fields().any(|field| field.name == *name) {
+            let mut known: Vec<&str> = fields().map(|field| field.name.as_str()).collect();
+            known.sort_unstable();
+            known.dedup();
+            return Err(select::unknown("field", name, &known));
+        }
+    }
+    Ok(())
+}
+
+fn check_map_index(args: &Args, outcome: &pipeline::Outcome) -> Result<(), Failure> {
+    let Some(index) = args.map_index else { return Ok(()) };
+    let runs = outcome.runs.iter().filter(|run| args.play.dag.is_empty() || args.play.dag.contains(&run.run.dag_id));
+    for run in runs {
+        if !run.tasks.iter().any(|task| args.task.contains(&task.task_id)) {
+            return Err(Failure::Usage(format!(
+                "map index {index} is out of range in {} of {}",
+                args.task.join(", "),
+                run.run.dag_id
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Writes each rendered text to a file, exactly: `DIR/pipeline/scenario/dag/key/task.field`.
+fn write_files(out: &Utf8Path, outcome: &pipeline::Outcome, shown: &Shown<'_>, io: &mut Io<'_>) -> Result<(), Failure> {
+    for (folder, run) in pipeline::run_folders(outcome) {
+        if !shown.dag(&run.run.dag_id) {
+            continue;
+        }
+        for task in run.tasks.iter().filter(|task| shown.task(&task.task_id)) {
+            for field in task.fields.iter().filter(|field| field.rendered && shown.field(&field.name)) {
+                let name = format!("{}.{}", file_name(&task.label()), file_name(&field.name));
+                let path = out.join(&folder).join(name);
+                match &field.value {
+                    Ok(value) => {
+                        let problem = |error: std::io::Error| Failure::Fatal(format!("cannot write {path}: {error}"));
+                        if let Some(parent) = path.parent() {
+                            fs::create_dir_all(parent).map_err(problem)?;
+                        }
+                        fs::write(&path, display(value)).map_err(problem)?;
+                        writeln!(io.out, "{path}")?;
+                    }
+                    Err(error) => {
+                        let text = report::field_error(&run.run.dag_id, task, error, &|text| text.to_owned());
+                        io.err.write_all(text.as_bytes())?;
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
 }

@@ -1,10 +1,12 @@
 //! Pipeline and scenario files.
 
+mod assumed;
 mod dag;
 mod expression;
 mod instance;
 mod load;
 mod model;
+mod names;
 mod outcome;
 mod play;
 pub mod reader;
@@ -14,12 +16,14 @@ pub mod source;
 mod task;
 pub mod yaml;
 
+pub use assumed::{Asked, GivenRun, assumed_run, given_run};
 pub use dag::DAG_KEYS;
 pub use expression::Expressions;
 pub use instance::{Renderer, outcome, render_scenario, resolve_scenario};
 pub use load::{ASSET_KEYS, CONNECTION_KEYS, FILE_NAMES, PIPELINE_KEYS, from_source, load, name_of};
 pub use model::{AssetDef, Dag, Pipeline, Profile, Task, TaskField, UserDefined};
-pub use outcome::{LogOutcome, Origin, Outcome, PendingAsset, PendingOutcome, RunOutcome, TaskResult};
+pub use names::file_name;
+pub use outcome::{LogOutcome, Origin, Outcome, PendingAsset, PendingOutcome, RunOutcome, TaskResult, run_folders};
 pub use play::{PlayError, Played, PlayedRun, play};
 pub use scenario::{
     Action, AliasAdd, Emit, ProducerRun, SCENARIO_KEYS, STEPS, Scenario, Step, TaskOutcome, load_scenario,

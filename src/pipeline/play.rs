@@ -17,7 +17,7 @@ use crate::schedule::{
     self, AliasEvent, AssetChange, ConsumerDag, DateRule, Decision, Follow, OutletEvent, PendingStatus, Producer,
     ScheduleError, Scheduler, TaskOutlets, validate_runtime_keys,
 };
-use crate::timetable::{DataInterval, RunIdParts, TimeRestriction, isoformat};
+use crate::timetable::{DagRunInfo, DataInterval, RunIdParts, TimeRestriction, Timetable, isoformat};
 
 /// Why a scenario could not be played to its end.
 #[derive(Debug)]
@@ -304,6 +304,7 @@ impl<'a> Player<'a> {
     /// What the decisions say that a person should know.
     fn notice(&mut self) {
         let mut unheard: Vec<(String, AssetKey, Vec<String>)> = Vec::new();
+        let mut missed: Vec<((String, String, &str), usize)> = Vec::new();
         let mut notes = Vec::new();
         for entry in self.scheduler.trace() {
             match &entry.decision {
@@ -315,10 +316,10 @@ impl<'a> Player<'a> {
                         notes.push(format!("{} is inactive: its event{key} counts once it is active again", asset.name));
                     }
                     for dag_id in paused {
-                        notes.push(format!("{dag_id} is paused and misses the event{key} of {}", asset.name));
+                        count(&mut missed, (dag_id.clone(), asset.name.clone(), "is paused"));
                     }
                     for dag_id in plain {
-                        notes.push(format!("{dag_id} is not partitioned: the event{key} of {} does not start it", asset.name));
+                        count(&mut missed, (dag_id.clone(), asset.name.clone(), "is not partitioned"));
                     }
                     if *alone {
                         let source = self.scheduler.event(*event).ok().flatten().and_then(|event| event.source);
@@ -343,6 +344,12 @@ impl<'a> Player<'a> {
                 _ => {}
             }
         }
+        for ((dag_id, asset, why), events) in missed {
+            let events = if events == 1 { "an event".to_owned() } else { format!("{events} events") };
+            let because = if why == "is paused" { "and misses" } else { "and is not started by" };
+            let kind = if why == "is paused" { "" } else { " with a key" };
+            notes.push(format!("{dag_id} {why} {because} {events} of {asset}{kind}"));
+        }
         for (source, asset, mut keys) in unheard {
             keys.sort();
             keys.dedup();
@@ -353,6 +360,13 @@ impl<'a> Player<'a> {
                 self.warnings.push(note);
             }
         }
+    }
+}
+
+fn count<K: PartialEq>(counts: &mut Vec<(K, usize)>, key: K) {
+    match counts.iter_mut().find(|(known, _)| *known == key) {
+        Some((_, count)) => *count += 1,
+        None => counts.push((key, 1)),
     }
 }
 
@@ -388,14 +402,12 @@ impl ProducerFacts {
             };
         }
         if let (Some(key), Some(date), None) = (&step.partition_key, facts.partition_date, step.logical_date) {
-            let bound = date.fixed_offset();
-            if let Ok(infos) = timetable.iter_partition_dagrun_infos(bound, bound) {
-                let found = infos.take(16).filter_map(Result::ok).find(|info| info.partition_key.as_ref() == Some(key));
-                if let Some(info) = found {
-                    facts.run_type = "scheduled";
-                    facts.run_after = info.run_after;
-                    facts.interval = info.data_interval;
-                }
+            if let Some(info) = scheduled_run(timetable.as_ref(), key, date) {
+                facts.run_type = "scheduled";
+                facts.run_after = info.run_after;
+                facts.interval = info.data_interval;
+                facts.partition_date = info.partition_date;
+                timetable.class_name().clone_into(&mut facts.date_reason);
             }
         }
         if let Some(date) = step.logical_date {
@@ -419,6 +431,15 @@ impl ProducerFacts {
         }
         Ok(facts)
     }
+}
+
+/// The run that a timetable schedules for a key whose date is known. A key can say less than the date does (a day for a run
+/// at four), so the first run with that key is looked for from the date on.
+pub(super) fn scheduled_run(timetable: &dyn Timetable, key: &str, date: DateTime<Utc>) -> Option<DagRunInfo> {
+    const LOOKED_AT: usize = 2_000;
+    let end = date.checked_add_signed(Duration::days(366))?;
+    let infos = timetable.iter_partition_dagrun_infos(date.fixed_offset(), end.fixed_offset()).ok()?;
+    infos.take(LOOKED_AT).filter_map(Result::ok).find(|info| info.partition_key.as_deref() == Some(key))
 }
 
 /// `outlet_events[asset]` of a task: extra and keys together.
@@ -539,8 +560,12 @@ fn date_reason(scheduler: &Scheduler, run_id: i64) -> String {
             let conflict = scheduler.trace().iter().any(|entry| {
                 matches!(&entry.decision, Decision::PendingJoined { pending: row, conflict: true, .. } if Some(*row) == pending)
             });
-            let why = if conflict { "the events carried different dates" } else { "no event carried a date" };
-            format!("{}; {why}", classes(anchors))
+            let classes = classes(anchors);
+            match (conflict, classes.contains("IdentityMapper")) {
+                (true, _) => format!("{classes}; the events carried different dates"),
+                (false, true) => format!("{classes}; no event carried a date"),
+                (false, false) => format!("a key of {classes} has no date"),
+            }
         }
         DateRule::Conflict { anchors } => {
             let said: Vec<String> = anchors

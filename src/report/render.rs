@@ -79,7 +79,7 @@ pub fn render_text(outcome: &Outcome, shown: &Shown<'_>, mask: &dyn Fn(&str) -> 
         out.push('\n');
     }
     for log in &outcome.log {
-        let _ = writeln!(out, "{YELLOW}warning:{YELLOW:#} {}: {}", log.event, mask(&log.extra));
+        let _ = writeln!(out, "{YELLOW}warning:{YELLOW:#} {}: {}", log.event, mask(&log.extra).replace('\n', "\n  "));
     }
     for warning in &outcome.warnings {
         let _ = writeln!(out, "{YELLOW}warning:{YELLOW:#} {}", mask(warning));
@@ -97,7 +97,9 @@ pub fn run_heading(out: &mut String, run: &RunOutcome) {
         (None, _) => String::new(),
     };
     let reason = if run.date_reason.is_empty() { String::new() } else { format!(" ({})", run.date_reason) };
-    let _ = writeln!(out, "{BOLD}{}{BOLD:#}  {GREEN}{}{GREEN:#}   {date}{reason}", dag_run.dag_id, run.label());
+    let facts = format!("{date}{reason}");
+    let gap = if facts.is_empty() { "" } else { "   " };
+    let _ = writeln!(out, "{BOLD}{}{BOLD:#}  {GREEN}{}{GREEN:#}{gap}{facts}", dag_run.dag_id, run.label());
     match run.origin {
         Origin::Events => {}
         Origin::Step => {

@@ -37,14 +37,22 @@ pub fn resolve_text(outcome: &Outcome, shown: &Shown<'_>, mask: &dyn Fn(&str) ->
         let _ = writeln!(out, "{BOLD}log{BOLD:#}");
         for log in &outcome.log {
             let source = log.source.as_ref().map(|source| format!("  {DIM}{source}{DIM:#}")).unwrap_or_default();
-            let _ = writeln!(out, "  {YELLOW}{}{YELLOW:#}: {}{source}", log.event, mask(&log.extra));
+            let _ = writeln!(out, "  {YELLOW}{}{YELLOW:#}: {}{source}", log.event, indented(&mask(&log.extra)));
         }
         out.push('\n');
     }
     for warning in &outcome.warnings {
         let _ = writeln!(out, "{YELLOW}warning:{YELLOW:#} {}", mask(warning));
     }
+    let end = out.trim_end().len();
+    out.truncate(end);
+    out.push('\n');
     out
+}
+
+/// Lines after the first, indented.
+fn indented(text: &str) -> String {
+    text.replace('\n', "\n    ")
 }
 
 fn write_pending(out: &mut String, pending: &PendingOutcome) {

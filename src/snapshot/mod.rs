@@ -1,7 +1,5 @@
 //! Snapshots of rendered text: a tree of files in insta's format, one file a field of a run.
 
 mod file;
-mod names;
 
 pub use file::{Info, Snapshot, split};
-pub use names::file_name;

@@ -1,0 +1,271 @@
+//! Options that say which runs a command is about: scenarios, or runs without one.
+
+use std::sync::Arc;
+
+use camino::Utf8PathBuf;
+use chrono::{DateTime, Utc};
+use serde_json::Value as Json;
+
+use super::{Failure, Io, select};
+use crate::pipeline::reader::parse_instant;
+use crate::pipeline::{
+    self, Action, Asked, Emit, Pipeline, PlayError, Played, PlayedRun, Problem, Scenario, Step, assumed_run, given_run,
+    yaml,
+};
+use crate::report;
+use crate::run::DagRunType;
+
+/// Which runs.
+#[derive(Debug, Clone, clap::Args)]
+pub struct PlayArgs {
+    /// Only these scenarios, by name or path; all of a pipeline's without one
+    #[arg(long, value_name = "NAME")]
+    pub scenario: Vec<String>,
+
+    /// Only these Dags
+    #[arg(long, value_name = "DAG_ID")]
+    pub dag: Vec<String>,
+
+    /// The run that an asset event would have made for this key, without events
+    #[arg(long, value_name = "KEY")]
+    pub partition_key: Option<String>,
+
+    /// An asset event, in place of a scenario's steps: ASSET=KEY, ASSET=KEY@DATE, or ASSET
+    #[arg(long, value_name = "ASSET=KEY[@DATE]", conflicts_with_all = ["partition_key", "run"])]
+    pub emit: Vec<String>,
+
+    /// A run as Airflow gives it: a TIRunContext, or the body of a REST dagRun
+    #[arg(long, value_name = "FILE", conflicts_with = "partition_key")]
+    pub run: Option<Utf8PathBuf>,
+
+    /// The upstreamAssetEvents body of a REST dagRun
+    #[arg(long, value_name = "FILE", requires = "run")]
+    pub events: Option<Utf8PathBuf>,
+
+    /// The type of the run that --partition-key or --logical-date asks for
+    #[arg(long, value_name = "TYPE", value_parser = run_type)]
+    pub run_type: Option<DagRunType>,
+
+    /// The logical date of the run that is asked for; without an offset it is UTC
+    #[arg(long, value_name = "INSTANT", value_parser = instant, conflicts_with = "run")]
+    pub logical_date: Option<DateTime<Utc>>,
+}
+
+fn run_type(text: &str) -> Result<DagRunType, String> {
+    DagRunType::parse(text).ok_or_else(|| {
+        let known: Vec<&str> = DagRunType::ALL.iter().map(|kind| kind.value()).collect();
+        format!("one of {} is expected", known.join(", "))
+    })
+}
+
+fn instant(text: &str) -> Result<DateTime<Utc>, String> {
+    parse_instant(text).ok_or_else(|| "a date and time is expected, such as 2026-03-10T09:00:00Z".to_owned())
+}
+
+impl PlayArgs {
+    /// Checks names against the pipelines.
+    ///
+    /// # Errors
+    /// A Dag or scenario that no pipeline has.
+    pub fn check(&self, pipelines: &[Pipeline]) -> Result<(), Failure> {
+        let dags = || pipelines.iter().flat_map(|pipeline| &pipeline.dags).map(|dag| dag.dag_id.as_str());
+        for name in &self.dag {
+            if !dags().any(|dag| dag == name) {
+                return Err(select::unknown("Dag", name, &dags().collect::<Vec<_>>()));
+            }
+        }
+        for name in &self.scenario {
+            let known: Vec<String> = pipelines
+                .iter()
+                .flat_map(pipeline::scenario_files)
+                .filter_map(|file| file.file_stem().map(str::to_owned))
+                .collect();
+            let is_file = camino::Utf8Path::new(name).is_file();
+            let stem = name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem);
+            if !is_file && !known.iter().any(|known| known == name || known == stem) {
+                return Err(select::unknown("scenario", name, &known.iter().map(String::as_str).collect::<Vec<_>>()));
+            }
+        }
+        Ok(())
+    }
+
+    fn asks_for_a_run(&self) -> bool {
+        self.partition_key.is_some() || self.logical_date.is_some() || self.run_type.is_some()
+    }
+}
+
+/// One scenario to play, or runs to take as they are.
+#[derive(Debug)]
+pub struct Play {
+    /// Clock, variables, connections and steps.
+    pub scenario: Scenario,
+    /// Runs that no step makes.
+    pub runs: Vec<PlayedRun>,
+    /// Only this task, where a run document names it.
+    pub task_id: Option<String>,
+}
+
+impl Play {
+    /// Plays the steps and adds the runs that no step makes.
+    ///
+    /// # Errors
+    /// What ends a scenario, with its place.
+    pub fn play(&self, pipeline: &Pipeline) -> Result<Played, Failure> {
+        let mut played = pipeline::play(pipeline, &self.scenario).map_err(failure)?;
+        played.runs.extend(self.runs.iter().cloned());
+        Ok(played)
+    }
+}
+
+/// What ended a scenario, with the step it was.
+pub fn failure(error: PlayError) -> Failure {
+    let message = match &*error.error.class {
+        "Unsupported" => format!("not supported: {}", error.error.message),
+        "LimitExceeded" => error.error.message.clone(),
+        class => format!("{class}: {}", error.error.message),
+    };
+    let problem = match error.place {
+        Some(place) => Problem::error(message, place),
+        None => Problem::nowhere(message),
+    };
+    Failure::Report(report::problems(&[problem.maybe_help(error.error.hint)], true))
+}
+
+/// What is to be played of a pipeline.
+///
+/// # Errors
+/// Files that cannot be read, names that nothing has.
+pub fn plays(args: &PlayArgs, pipeline: &Pipeline, io: &mut Io<'_>) -> Result<Vec<Play>, Failure> {
+    if let Some(path) = &args.run {
+        return given(args, pipeline, path, io);
+    }
+    if !args.emit.is_empty() || args.asks_for_a_run() {
+        let mut base = base_scenario(args, pipeline)?;
+        if args.emit.is_empty() {
+            base.steps = Vec::new();
+            return asked(args, pipeline, base, io);
+        }
+        base.name = "emit".to_owned();
+        base.steps = emits(args, pipeline)?;
+        if base.steps.is_empty() {
+            return Ok(Vec::new());
+        }
+        return Ok(vec![Play { scenario: base, runs: Vec::new(), task_id: None }]);
+    }
+    let mut plays = Vec::new();
+    for scenario in select::scenarios(pipeline, &args.scenario)? {
+        let mut runs = Vec::new();
+        for document in &scenario.runs {
+            let given = given_run(pipeline, document, None)
+                .map_err(|error| Failure::Fatal(format!("`runs` of {}: {error}", scenario.name)))?;
+            runs.push(given.run);
+        }
+        plays.push(Play { scenario, runs, task_id: None });
+    }
+    Ok(plays)
+}
+
+/// The scenario that gives clock, variables and the like to runs without steps: the one that is named, if one is.
+fn base_scenario(args: &PlayArgs, pipeline: &Pipeline) -> Result<Scenario, Failure> {
+    let named = match args.scenario.as_slice() {
+        [] => None,
+        _ => select::scenarios(pipeline, &args.scenario)?.into_iter().next(),
+    };
+    Ok(named.unwrap_or_else(|| Scenario::of_steps("no scenario", Vec::new())))
+}
+
+fn asked(args: &PlayArgs, pipeline: &Pipeline, mut scenario: Scenario, io: &mut Io<'_>) -> Result<Vec<Play>, Failure> {
+    let asked =
+        Asked { partition_key: args.partition_key.clone(), run_type: args.run_type, logical_date: args.logical_date };
+    scenario.name = "no scenario".to_owned();
+    let mut runs = Vec::new();
+    for dag in &pipeline.dags {
+        let wanted = if args.dag.is_empty() {
+            dag.timetable.partitioned() || asked.partition_key.is_none()
+        } else {
+            args.dag.contains(&dag.dag_id)
+        };
+        if !wanted {
+            continue;
+        }
+        match assumed_run(pipeline, &scenario, dag, &asked) {
+            Ok(run) => runs.push(run),
+            Err(error) if error.class == "Unsupported" => {
+                return Err(Failure::Fatal(format!("{}: {}", dag.dag_id, error.message)));
+            }
+            Err(error) => writeln!(io.err, "warning: no run of {}: {}: {}", dag.dag_id, error.class, error.message)?,
+        }
+    }
+    Ok(vec![Play { scenario, runs, task_id: None }])
+}
+
+fn given(args: &PlayArgs, pipeline: &Pipeline, path: &Utf8PathBuf, io: &mut Io<'_>) -> Result<Vec<Play>, Failure> {
+    let read = |path: &Utf8PathBuf| -> Result<Json, Failure> {
+        let text =
+            std::fs::read_to_string(path).map_err(|error| Failure::Fatal(format!("cannot read {path}: {error}")))?;
+        serde_json::from_str(&text).map_err(|error| Failure::Fatal(format!("{path} is not JSON: {error}")))
+    };
+    let document = read(path)?;
+    let events = args.events.as_ref().map(read).transpose()?;
+    let mut given = given_run(pipeline, &document, events.as_ref()).map_err(|error| {
+        let help = error.hint.as_ref().map(|hint| format!("\nhelp: {hint}")).unwrap_or_default();
+        Failure::Fatal(format!("{path}: {}: {}{help}", error.class, error.message))
+    })?;
+    let dag_id = &given.run.run.dag_id;
+    if pipeline.dag(dag_id).is_none() {
+        let known: Vec<&str> = pipeline.dags.iter().map(|dag| dag.dag_id.as_str()).collect();
+        return Err(select::unknown("Dag", dag_id, &known));
+    }
+    for note in &given.notes {
+        writeln!(io.err, "note: {note}")?;
+    }
+    if !args.scenario.is_empty() {
+        let base = base_scenario(args, pipeline)?;
+        let merge = |base: serde_json::Map<String, Json>, over: &mut serde_json::Map<String, Json>| {
+            let over_given = std::mem::replace(over, base);
+            over.extend(over_given);
+        };
+        merge(base.variables, &mut given.scenario.variables);
+        merge(base.connections, &mut given.scenario.connections);
+        merge(base.xcom, &mut given.scenario.xcom);
+        merge(base.prev_success, &mut given.scenario.prev_success);
+        merge(base.ti, &mut given.scenario.ti);
+        given.scenario.now = base.now.or(given.scenario.now);
+    }
+    Ok(vec![Play { scenario: given.scenario, runs: vec![given.run], task_id: given.task_id }])
+}
+
+fn emits(args: &PlayArgs, pipeline: &Pipeline) -> Result<Vec<Step>, Failure> {
+    let mut steps = Vec::new();
+    for text in &args.emit {
+        let (asset, rest) = match text.split_once('=') {
+            Some((asset, rest)) => (asset, Some(rest)),
+            None => (text.as_str(), None),
+        };
+        let (key, date) = match rest.map(|rest| rest.rsplit_once('@')) {
+            None => (None, None),
+            Some(None) => (rest, None),
+            Some(Some((key, date))) => {
+                let date = parse_instant(date).ok_or_else(|| {
+                    Failure::Usage(format!("--emit {text}: `{date}` is no date; write ASSET=KEY@2026-03-10T09:00:00Z"))
+                })?;
+                (Some(key), Some(date))
+            }
+        };
+        let known: Vec<&str> = pipeline.assets.iter().map(|def| def.key.as_str()).collect();
+        let def = pipeline.asset(asset).ok_or_else(|| select::unknown("asset", asset, &known))?;
+        let emit = Emit {
+            asset: def.asset.key(),
+            partition_key: key.map(str::to_owned),
+            partition_date: date,
+            extra: Json::Null,
+            source: None,
+            aliases: Vec::new(),
+            at: None,
+        };
+        let source = yaml::source(camino::Utf8Path::new("--emit"), text.clone());
+        let place = pipeline::Place { source: Arc::clone(&source), range: 0..text.len() };
+        steps.push(Step { action: Action::Emit(emit), place });
+    }
+    Ok(steps)
+}

@@ -1,0 +1,72 @@
+//! `partita resolve`
+
+use camino::Utf8PathBuf;
+use serde_json::Value as Json;
+
+use super::play_args::{self, PlayArgs};
+use super::render::Format;
+use super::{Exit, Io, Outcome, select};
+use crate::context::Masker;
+use crate::jinja::Engine;
+use crate::pipeline::{self, Renderer, RunOutcome};
+use crate::report::{self, Shown};
+
+/// Arguments of `partita resolve`.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Pipelines: folders or files; without one, every pipeline below templates/
+    pipelines: Vec<Utf8PathBuf>,
+
+    #[command(flatten)]
+    play: PlayArgs,
+
+    /// Form of the output
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+
+    /// Print secrets as they are
+    #[arg(long)]
+    show_secrets: bool,
+}
+
+/// Shows the runs that events make, what is still pending and why, and the audit log.
+pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
+    let pipelines = select::pipelines(&args.pipelines, io)?;
+    args.play.check(&pipelines)?;
+    let shown = Shown { dags: &args.play.dag, tasks: &[], fields: &[] };
+    let engine = Engine::new();
+    let mut documents = Vec::new();
+    let mut first = true;
+    for pipeline in &pipelines {
+        for play in play_args::plays(&args.play, pipeline, io)? {
+            let played = play.play(pipeline)?;
+            let bare = |run: &pipeline::PlayedRun| RunOutcome {
+                run: run.run.clone(),
+                origin: run.origin,
+                date_reason: run.date_reason.clone(),
+                tasks: Vec::new(),
+            };
+            let outcome = pipeline::outcome(pipeline, &play.scenario, &played, bare).map_err(play_args::failure)?;
+            let masker = if args.show_secrets {
+                Masker::default()
+            } else {
+                Renderer::new(&engine, pipeline, &play.scenario, played.clock).masker()
+            };
+            let mask = |text: &str| masker.mask(text).into_owned();
+            match args.format {
+                Format::Text => {
+                    if !std::mem::take(&mut first) {
+                        writeln!(io.out)?;
+                    }
+                    io.out.write_all(report::resolve_text(&outcome, &shown, &mask).as_bytes())?;
+                }
+                Format::Json => documents.push(report::resolve_json(&outcome, &shown, &mask)),
+                Format::Jsonl => writeln!(io.out, "{}", report::resolve_json(&outcome, &shown, &mask))?,
+            }
+        }
+    }
+    if args.format == Format::Json {
+        writeln!(io.out, "{:#}", Json::from(documents))?;
+    }
+    Ok(Exit::Success)
+}
