@@ -2,6 +2,8 @@
 //!
 //! Each line of `tests/python/*.jsonl` is one case; the first line of each file says which Python gave the answers.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
 use std::sync::Arc;
 
 use partita::python::{self, Args, BinOp, CmpOp, Plain, PyErr, PyResult, UnaryOp, Value};
@@ -250,4 +252,87 @@ fn answers_of_cpython() {
         failures.join("\n")
     );
     println!("{count} cases");
+}
+
+/// A list in a list in a list...
+fn nested(levels: usize) -> Value {
+    let mut value = python::list(Vec::new());
+    for _ in 0..levels {
+        value = python::list(vec![value]);
+    }
+    value
+}
+
+#[test]
+fn deep_nesting_is_an_error() {
+    let it = &mut Plain::default();
+    let deep = nested(100_000);
+    assert_eq!(python::repr(&deep, it).unwrap_err().class, "LimitExceeded");
+    let other = nested(100_000);
+    assert_eq!(python::compare(CmpOp::Eq, &deep, &other, it).unwrap_err().class, "LimitExceeded");
+    assert!(python::json::dumps(&deep, python::json::Options::default(), it).is_err());
+    assert!(python::json::loads(&"[".repeat(100_000), it).is_err());
+    assert!(python::literal_eval(&"[".repeat(100_000)).is_err());
+    assert!(python::literal_eval(&format!("{}1{}", "(".repeat(5_000), ")".repeat(5_000))).is_err());
+    let mut tuple = python::tuple(Vec::new());
+    for _ in 0..100_000 {
+        tuple = python::tuple(vec![tuple]);
+    }
+    assert_eq!(python::hash_key(&tuple).unwrap_err().class, "LimitExceeded");
+    let mut dict = python::empty_dict();
+    for _ in 0..100_000 {
+        dict = python::str_dict([("a", dict)]);
+    }
+    assert!(python::str(&dict, it).is_err());
+    // nothing below overflows the stack when it is dropped
+}
+
+#[test]
+fn containers_in_themselves() {
+    let it = &mut Plain::default();
+    let list = python::list(vec![Value::from(1)]);
+    python::call_method(&list, "append", &Args::positional(std::slice::from_ref(&list)), it).unwrap();
+    assert_eq!(python::repr(&list, it).unwrap(), "[1, [...]]");
+    let dict = python::empty_dict();
+    let pair = [Value::from("me"), dict.clone()];
+    python::call_method(&dict, "setdefault", &Args::positional(&pair), it).unwrap();
+    assert_eq!(python::repr(&dict, it).unwrap(), "{'me': {...}}");
+    let error = python::json::dumps(&list, python::json::Options::default(), it).unwrap_err();
+    assert_eq!(error.to_string(), "ValueError: Circular reference detected");
+}
+
+#[test]
+fn a_dict_changed_while_iterating() {
+    let it = &mut Plain::default();
+    let dict = python::str_dict([("a", Value::from(1)), ("b", Value::from(2))]);
+    let mut iter = python::iter(&dict, it).unwrap();
+    assert!(iter.next(it).unwrap().is_some());
+    python::call_method(&dict, "pop", &Args::positional(&[Value::from("a")]), it).unwrap();
+    assert_eq!(iter.next(it).unwrap_err().to_string(), "RuntimeError: dictionary changed size during iteration");
+}
+
+#[test]
+fn large_results_are_refused_before_they_are_made() {
+    let it = &mut Plain::default();
+    let large = Value::from(1_000_000_000_000i64);
+    let x = Value::from("x");
+    let refused = |result: PyResult| assert_eq!(result.unwrap_err().class, "LimitExceeded");
+    refused(python::binary(BinOp::Mul, &x, &large, it));
+    refused(python::binary(BinOp::Mul, &python::list(vec![x.clone()]), &large, it));
+    refused(python::binary(BinOp::Pow, &Value::from(3), &large, it));
+    for method in ["center", "ljust", "rjust", "zfill"] {
+        refused(python::call_method(&x, method, &Args::positional(std::slice::from_ref(&large)), it));
+    }
+    refused(python::format(&x, "1000000000000", it).map(Value::from));
+    refused(python::format(&Value::from(1), "01000000000000,d", it).map(Value::from));
+    refused(python::format(&Value::from(1.5), ".2000000000f", it).map(Value::from));
+    refused(python::binary(BinOp::Mod, &Value::from("%1000000000000d"), &Value::from(1), it));
+    let range = python::Range::new(&Args::positional(std::slice::from_ref(&large))).map(python::object).unwrap();
+    refused(python::to_vec(&range, it).map(python::list));
+    let tabs = Value::from("\t\t");
+    refused(python::call_method(&tabs, "expandtabs", &Args::positional(std::slice::from_ref(&large)), it));
+    let text = Value::from("x".repeat(1 << 20));
+    let wide = Value::from("y".repeat(1 << 20));
+    refused(python::call_method(&text, "replace", &Args::positional(&[x.clone(), wide.clone()]), it));
+    refused(python::call_method(&wide, "join", &Args::positional(std::slice::from_ref(&text)), it));
 }

@@ -11,7 +11,7 @@ use super::{
     hash_key, identical_or_equal, iter, object, text, tuple,
 };
 
-type Entries = IndexMap<HashKey, (Value, Value)>;
+type Entries = IndexMap<HashKey, (Value, Value), foldhash::fast::RandomState>;
 
 /// A `dict`: mutable, in order of insertion, shared by everything that refers to it.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ pub fn dict(pairs: impl IntoIterator<Item = (Value, Value)>) -> PyResult {
 
 /// A `dict` with keys of text.
 pub fn str_dict<K: AsRef<str>>(pairs: impl IntoIterator<Item = (K, Value)>) -> Value {
-    let mut entries = Entries::new();
+    let mut entries = Entries::default();
     for (key, value) in pairs {
         let key = key.as_ref();
         entries.insert(HashKey::Str(key.into()), (Value::from(key), value));
@@ -113,6 +113,11 @@ impl Dict {
     /// Keys and values in order (the same as [`items`](Self::items)).
     pub fn snapshot(&self) -> Vec<(Value, Value)> {
         self.items()
+    }
+
+    /// Refuses to grow without end.
+    fn check_growth(&self, it: &mut dyn Interp) -> PyResult<()> {
+        if self.size() >= it.limits().allocation / 64 { it.allocate(usize::MAX) } else { Ok(()) }
     }
 
     /// The entry at a place in the order.
@@ -313,8 +318,8 @@ impl PyObject for Dict {
                 };
             }
             "update" => {
+                self.check_growth(it)?;
                 self.update("update", args, it)?;
-                it.charge(1)?;
             }
             "setdefault" => {
                 let pos = cargs::positional("dict.setdefault", args, 1, 2)?;
@@ -323,6 +328,7 @@ impl PyObject for Dict {
                     return Ok(found);
                 }
                 let value = pos.get(1).cloned().unwrap_or_else(super::none);
+                self.check_growth(it)?;
                 self.insert(key, value.clone())?;
                 return Ok(value);
             }

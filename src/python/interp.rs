@@ -45,7 +45,8 @@ pub trait Interp {
                 self.limits().allocation
             )));
         }
-        self.charge(size as u64 / 64)
+        // a few steps per word: what is allocated adds up
+        self.charge(size as u64 / 8)
     }
 }
 

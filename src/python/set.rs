@@ -373,7 +373,12 @@ impl PyObject for Set {
                 let mine = self.read();
                 return Ok(Value::from(theirs.entries().all(|(key, _)| mine.contains(key))));
             }
-            "add" => self.insert(one()?.clone())?,
+            "add" => {
+                if self.size() >= it.limits().allocation / 64 {
+                    it.allocate(usize::MAX)?;
+                }
+                self.insert(one()?.clone())?;
+            }
             "clear" => {
                 cargs::none(&qualified, args)?;
                 *self.write() = Table::default();

@@ -7,6 +7,7 @@ pub(crate) fn merge_sort(keyed: &mut Vec<(Value, Value)>, it: &mut dyn Interp) -
     // CPython's own first step: a run that is in order already is left alone. It also decides which pair of values a
     // TypeError names when the very first two do not compare.
     let mut runs: Vec<Vec<(Value, Value)>> = Vec::new();
+    let shortest = shortest_run(keyed.len());
     let mut rest = std::mem::take(keyed).into_iter().peekable();
     while let Some(first) = rest.next() {
         let mut run = vec![first];
@@ -25,7 +26,7 @@ pub(crate) fn merge_sort(keyed: &mut Vec<(Value, Value)>, it: &mut dyn Interp) -
             run.reverse();
         }
         // short runs grow by binary insertion
-        while run.len() < 32 {
+        while run.len() < shortest {
             let Some(next) = rest.next() else { break };
             let (mut low, mut high) = (0, run.len());
             while low < high {
@@ -55,6 +56,16 @@ pub(crate) fn merge_sort(keyed: &mut Vec<(Value, Value)>, it: &mut dyn Interp) -
     }
     *keyed = runs.pop().unwrap_or_default();
     Ok(())
+}
+
+/// CPython's `minrun`: everything below 64 items is one run, which decides what values without an order (nan) end up as.
+fn shortest_run(mut len: usize) -> usize {
+    let mut rest = 0;
+    while len >= 64 {
+        rest |= len & 1;
+        len >>= 1;
+    }
+    len + rest
 }
 
 fn merge(left: Vec<(Value, Value)>, right: Vec<(Value, Value)>, it: &mut dyn Interp) -> PyResult<Vec<(Value, Value)>> {

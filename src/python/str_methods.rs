@@ -613,11 +613,6 @@ fn translate(s: &str, table: &Value, it: &mut dyn Interp) -> PyResult {
     plain(out)
 }
 
-/// The code points from one index to another, for callers outside.
-pub fn substring(s: &str, start: usize, count: usize) -> String {
-    s.chars().skip(start).take(count).collect()
-}
-
 /// Hexadecimal text of bytes.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len() * 2);
