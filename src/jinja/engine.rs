@@ -1,9 +1,16 @@
 //! Compiles and renders templates.
 
-use std::sync::Arc;
+use std::io;
+use std::sync::{Arc, Mutex, Weak};
 
+use super::cache::{Generation, compile_units};
+use super::env::Env;
+use super::runtime::context::{Context, Scope};
+use super::runtime::core::{Core, lock};
+use super::runtime::vm::{Detached, Root, innermost};
+use super::runtime::{pieces, vm};
 use super::{Environment, Names, TemplateError};
-use crate::python::Value;
+use crate::python::{Interp, PyErr, Value};
 
 /// What a rendering gave.
 #[derive(Debug, Clone)]
@@ -14,10 +21,22 @@ pub enum Rendered {
     Native(Value),
 }
 
+/// Environments whose run-time part is kept.
+const KEPT: usize = 64;
+
 /// Compiled templates, shared by all renderings: one for a process, behind an `Arc` or borrowed. Compilation is cached by
 /// content, within a bound.
-#[derive(Debug, Default)]
-pub struct Engine {}
+#[derive(Default)]
+pub struct Engine {
+    generation: Mutex<Arc<Generation>>,
+    environments: Mutex<Vec<(Weak<Environment>, Arc<Env>)>>,
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("generation", &self.generation).finish_non_exhaustive()
+    }
+}
 
 impl Engine {
     /// An engine with an empty cache.
@@ -32,8 +51,7 @@ impl Engine {
         source: &str,
         names: &Arc<dyn Names>,
     ) -> Result<Rendered, TemplateError> {
-        let (_, _, _) = (env, source, names);
-        Err(TemplateError::new("Unsupported", "the engine is not built yet"))
+        self.render_named(env, source, None, names)
     }
 
     /// Renders a template of the environment's loader (`Environment.get_template(name).render(context)`).
@@ -43,13 +61,145 @@ impl Engine {
         name: &str,
         names: &Arc<dyn Names>,
     ) -> Result<Rendered, TemplateError> {
-        let (_, _, _) = (env, name, names);
-        Err(TemplateError::new("Unsupported", "the engine is not built yet"))
+        let Some(loader) = &env.loader else {
+            return Err(TemplateError::new("TypeError", "no loader for this environment specified"));
+        };
+        let source = loader.load(name)?;
+        self.render_named(env, &source, Some(name), names)
     }
 
     /// Checks a template's syntax and what else Jinja2 finds at compile time (unknown filters and tests) without rendering.
     pub fn check(&self, env: &Arc<Environment>, source: &str) -> Result<(), TemplateError> {
-        let (_, _) = (env, source);
-        Err(TemplateError::new("Unsupported", "the engine is not built yet"))
+        compile_units(env, source, None, false).map(|_| ())
     }
+
+    /// An interpreter for values that a rendering in this environment gave: to print a native result, for instance.
+    pub fn interp(&self, env: &Arc<Environment>, names: &Arc<dyn Names>) -> impl Interp + use<> {
+        Detached(Arc::new(Core::new(env.clone(), self.run_time(env), self.generation(), names.clone())))
+    }
+
+    fn generation(&self) -> Arc<Generation> {
+        let mut generation = lock(&self.generation);
+        if generation.is_full() {
+            *generation = Arc::default();
+        }
+        generation.clone()
+    }
+
+    /// The run-time part of an environment, made once.
+    fn run_time(&self, env: &Arc<Environment>) -> Arc<Env> {
+        let mut kept = lock(&self.environments);
+        let found = kept.iter().find(|(own, _)| std::ptr::eq(own.as_ptr(), Arc::as_ptr(env)));
+        if let Some((_, run)) = found {
+            return run.clone();
+        }
+        kept.retain(|(own, _)| own.strong_count() > 0);
+        if kept.len() >= KEPT {
+            kept.remove(0);
+        }
+        let run = Arc::new(Env::of(env));
+        kept.push((Arc::downgrade(env), run.clone()));
+        run
+    }
+
+    fn render_named(
+        &self,
+        env: &Arc<Environment>,
+        source: &str,
+        name: Option<&str>,
+        names: &Arc<dyn Names>,
+    ) -> Result<Rendered, TemplateError> {
+        let run = self.run_time(env);
+        let generation = self.generation();
+        let program = generation.program(env, &run, source, name, name.is_some())?;
+        let core = Arc::new(Core::new(env.clone(), run, generation.clone(), names.clone()));
+        let scope = Arc::new(Scope::Base(Some(names.clone())));
+        {
+            let mut machine = core.machine();
+            machine.contexts.push(Arc::new(Context::new(program.name(), scope, program.blocks())));
+            machine.units.push(program.root().into());
+        }
+        let template = match generation.mini().get_template(program.root()) {
+            Ok(template) => template,
+            Err(error) => return Err(converted(&error, &core)),
+        };
+        let mut out = Bounded { bytes: Vec::with_capacity(source.len() * 2), limit: env.limits.output, full: false };
+        let result = template.render_captured_to(Value::from_object(Root(core.clone())), &mut out);
+        if out.full {
+            let limit = env.limits.output;
+            return Err(PyErr::limit(format!("the output is longer than the limit of {limit} bytes")).into());
+        }
+        if let Err(error) = &result {
+            return Err(converted(error, &core));
+        }
+        drop(result);
+        if env.native {
+            let collected = core.machine().pieces.pop().unwrap_or_default();
+            let value = pieces::concat(collected, &mut Detached(core.clone()))?;
+            return Ok(Rendered::Native(value));
+        }
+        match String::from_utf8(out.bytes) {
+            Ok(text) => Ok(Rendered::Text(text)),
+            Err(_) => Err(TemplateError::new("Unsupported", "the output is not text")),
+        }
+    }
+}
+
+/// Output up to a limit.
+struct Bounded {
+    bytes: Vec<u8>,
+    limit: usize,
+    full: bool,
+}
+
+impl io::Write for &mut Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.bytes.len() + bytes.len() > self.limit {
+            self.full = true;
+            return Err(io::Error::other("output limit"));
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An error of minijinja as Airflow would report it, with its place in the original source.
+fn converted(error: &minijinja::Error, core: &Core) -> TemplateError {
+    let inner = innermost(error);
+    let source = std::error::Error::source(inner);
+    if let Some(error) = source.and_then(|source| source.downcast_ref::<TemplateError>())
+        && error.line.is_some()
+    {
+        return error.clone();
+    }
+    let exception = vm::exception(error);
+    let mut converted: TemplateError = exception.clone().into();
+    let raised = core.machine().raised.take().filter(|raised| raised.error == exception);
+    let place = match (&raised, inner.name(), inner.range()) {
+        (Some(raised), _, _) => Some((raised.unit.clone(), raised.range.start)),
+        (None, Some(unit), Some(range)) => Some((unit.to_owned(), range.start)),
+        _ => None,
+    };
+    if let Some((unit, at)) = place
+        && let Some(unit) = core.generation.unit(&unit)
+    {
+        converted.template = unit.template.as_deref().map(str::to_owned);
+        if let Some(place) = unit.place(at) {
+            converted.line = (place.line > 0).then_some(place.line);
+            converted.range = Some(place.span.range());
+        }
+    }
+    if converted.hint.is_none() && &*converted.class == "UndefinedError" {
+        converted.hint = undefined_name(&converted.message).and_then(|name| core.names.hint(name));
+    }
+    converted
+}
+
+/// The name in `'x' is undefined`.
+fn undefined_name(message: &str) -> Option<&str> {
+    message.strip_prefix('\'')?.strip_suffix("' is undefined")
 }

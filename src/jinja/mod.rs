@@ -3,6 +3,8 @@
 //! A template goes through a lexer and parser of our own into an AST with true byte spans, is scoped as Jinja2's compiler
 //! scopes it, and lowered to minijinja source in which every operation is a filter of our run time. minijinja runs that.
 
+pub mod ast;
+mod cache;
 mod engine;
 mod env;
 mod environment;
@@ -10,11 +12,17 @@ mod error;
 pub mod filters;
 pub mod globals;
 mod internals;
+mod lexer;
 mod loader;
+mod lower;
 pub mod markup;
 mod names;
+mod parser;
+mod runtime;
+mod scope;
 pub mod tests;
 mod undefined;
+mod visit;
 
 pub use engine::{Engine, Rendered};
 pub use env::{Cx, Env, Filter, FilterFn, is_lookup_error};
@@ -23,4 +31,5 @@ pub use error::TemplateError;
 pub use internals::is_internal_attribute;
 pub use loader::{FileSystemLoader, Loader, MemoryLoader, split_template_path};
 pub use names::Names;
+pub use parser::parse;
 pub use undefined::{Undefined, as_undefined, is_undefined, object_type_repr};

@@ -1,0 +1,241 @@
+//! Compiled templates by content, bounded.
+
+use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use minijinja::{AutoEscape, Environment as Mini};
+
+use super::env::Env;
+use super::lower::{Place, Settings, lower};
+use super::runtime;
+use super::runtime::context::BlockUnit;
+use super::{Environment, TemplateError, parse};
+
+/// Bytes of lowered source after which a cache starts anew.
+const MAX_BYTES: usize = 64 << 20;
+/// Templates after which a cache starts anew.
+const MAX_TEMPLATES: usize = 20_000;
+/// Nesting inside minijinja; calls are counted against the environment's own limit before it is reached.
+const RECURSION: usize = 1_000_000;
+/// Mark of units that start with autoescape on.
+const ESCAPED: &str = "+html";
+
+/// A compiled template.
+#[derive(Debug)]
+pub(crate) struct Program {
+    source: Arc<str>,
+    name: Option<Arc<str>>,
+    settings: u64,
+    root: Arc<str>,
+    blocks: Vec<(Arc<str>, Arc<str>)>,
+}
+
+impl Program {
+    /// minijinja's name of its root.
+    pub fn root(&self) -> &str {
+        &self.root
+    }
+
+    /// Its name, if a loader gave it.
+    pub fn name(&self) -> Option<Arc<str>> {
+        self.name.clone()
+    }
+
+    /// Its blocks, as a context holds them.
+    pub fn blocks(&self) -> HashMap<Arc<str>, Vec<BlockUnit>> {
+        self.blocks.iter().map(|(name, unit)| (name.clone(), vec![BlockUnit { unit: unit.clone() }])).collect()
+    }
+
+    /// The units of its blocks by name.
+    pub fn block_units(&self) -> impl Iterator<Item = (&Arc<str>, &Arc<str>)> {
+        self.blocks.iter().map(|(name, unit)| (name, unit))
+    }
+}
+
+/// A unit: its lowered source and where its parts come from.
+#[derive(Debug)]
+pub(crate) struct UnitInfo {
+    source: String,
+    places: Vec<Place>,
+    /// The template it belongs to.
+    pub template: Option<Arc<str>>,
+}
+
+impl UnitInfo {
+    /// The part of the original that a byte of the lowered source belongs to.
+    pub fn place(&self, at: usize) -> Option<Place> {
+        let index = self.places.partition_point(|place| place.at <= at);
+        index.checked_sub(1).and_then(|index| self.places.get(index)).copied()
+    }
+}
+
+type Units = Arc<RwLock<HashMap<Arc<str>, Arc<UnitInfo>>>>;
+
+/// One filling of the cache: minijinja's environment and everything compiled into it.
+pub(crate) struct Generation {
+    mini: Mini<'static>,
+    programs: RwLock<HashMap<u64, Vec<Arc<Program>>>>,
+    units: Units,
+    bytes: AtomicUsize,
+    count: AtomicUsize,
+}
+
+impl std::fmt::Debug for Generation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Generation").field("count", &self.count).field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}
+
+impl Default for Generation {
+    fn default() -> Self {
+        let units: Units = Units::default();
+        let mut mini = Mini::empty();
+        runtime::register(&mut mini);
+        mini.set_keep_trailing_newline();
+        mini.set_recursion_limit(RECURSION);
+        mini.set_auto_escape_callback(|name| {
+            if name.ends_with(ESCAPED) { AutoEscape::Html } else { AutoEscape::None }
+        });
+        let table = units.clone();
+        mini.set_loader(move |name| {
+            let units = table.read().unwrap_or_else(PoisonError::into_inner);
+            Ok(units.get(name).map(|unit| unit.source.clone()))
+        });
+        Generation { mini, programs: RwLock::default(), units, bytes: AtomicUsize::new(0), count: AtomicUsize::new(0) }
+    }
+}
+
+/// Keeps the line break at the end of units; the lowering has dropped what Jinja2 drops.
+trait KeepTrailingNewline {
+    fn set_keep_trailing_newline(&mut self);
+}
+
+impl KeepTrailingNewline for Mini<'static> {
+    fn set_keep_trailing_newline(&mut self) {
+        let syntax = minijinja::syntax::SyntaxConfig::builder().keep_trailing_newline(true).build();
+        if let Ok(syntax) = syntax {
+            self.set_syntax(syntax);
+        }
+    }
+}
+
+impl Generation {
+    /// minijinja's environment.
+    pub fn mini(&self) -> &Mini<'static> {
+        &self.mini
+    }
+
+    /// True when a new generation should take over.
+    pub fn is_full(&self) -> bool {
+        self.bytes.load(Ordering::Relaxed) > MAX_BYTES || self.count.load(Ordering::Relaxed) > MAX_TEMPLATES
+    }
+
+    /// A unit by minijinja's name.
+    pub fn unit(&self, name: &str) -> Option<Arc<UnitInfo>> {
+        self.units.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+
+    /// The compiled form of a source; `exports` for templates that another one loads.
+    pub fn program(
+        &self,
+        env: &Environment,
+        run: &Env,
+        source: &str,
+        name: Option<&str>,
+        exports: bool,
+    ) -> Result<Arc<Program>, TemplateError> {
+        let settings = fingerprint(env, exports);
+        let mut hasher = DefaultHasher::new();
+        (source, name, settings).hash(&mut hasher);
+        let key = hasher.finish();
+        let same = |program: &&Arc<Program>| {
+            &*program.source == source && program.name.as_deref() == name && program.settings == settings
+        };
+        {
+            let programs = self.programs.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(found) = programs.get(&key).and_then(|programs| programs.iter().find(same)) {
+                return Ok(found.clone());
+            }
+        }
+        let program = Arc::new(self.compile(env, run, source, name, exports, settings)?);
+        let mut programs = self.programs.write().unwrap_or_else(PoisonError::into_inner);
+        programs.entry(key).or_default().push(program.clone());
+        Ok(program)
+    }
+
+    fn compile(
+        &self,
+        env: &Environment,
+        run: &Env,
+        source: &str,
+        name: Option<&str>,
+        exports: bool,
+        settings: u64,
+    ) -> Result<Program, TemplateError> {
+        let lowered = compile_units(env, source, name, exports)?;
+        let _ = run;
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
+        let suffix = if env.autoescape { ESCAPED } else { "" };
+        let template: Option<Arc<str>> = name.map(Arc::from);
+        let mut root: Arc<str> = "".into();
+        let mut blocks = Vec::new();
+        let mut units = self.units.write().unwrap_or_else(PoisonError::into_inner);
+        let mut bytes = source.len();
+        for unit in lowered {
+            let label = unit.block.as_deref().map_or_else(|| "root".to_owned(), |block| format!("block_{block}"));
+            let unit_name: Arc<str> = format!("{number}_{label}{suffix}").into();
+            match unit.block {
+                Some(block) => blocks.push((block, unit_name.clone())),
+                None => root = unit_name.clone(),
+            }
+            bytes += unit.source.len() * 2;
+            let info = UnitInfo { source: unit.source, places: unit.places, template: template.clone() };
+            units.insert(unit_name, Arc::new(info));
+        }
+        drop(units);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        Ok(Program { source: source.into(), name: template, settings, root, blocks })
+    }
+}
+
+/// Parses and lowers a template.
+pub(crate) fn compile_units(
+    env: &Environment,
+    source: &str,
+    name: Option<&str>,
+    exports: bool,
+) -> Result<Vec<super::lower::Unit>, TemplateError> {
+    let named = |mut error: TemplateError| {
+        if error.template.is_none() {
+            error.template = name.map(str::to_owned);
+        }
+        error
+    };
+    let template = parse(source, &env.syntax).map_err(named)?;
+    let settings = Settings {
+        native: env.native,
+        filters: env.filters.keys().map(String::as_str).collect(),
+        tests: env.tests.keys().map(String::as_str).collect(),
+        syntax: &env.syntax,
+        name,
+        exports,
+    };
+    lower(&template, &settings).map_err(named)
+}
+
+/// What of the environment decides how a template compiles.
+fn fingerprint(env: &Environment, exports: bool) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (env.native, env.autoescape, exports, &env.syntax).hash(&mut hasher);
+    for name in env.filters.keys() {
+        name.hash(&mut hasher);
+    }
+    0xff_u8.hash(&mut hasher);
+    for name in env.tests.keys() {
+        name.hash(&mut hasher);
+    }
+    hasher.finish()
+}

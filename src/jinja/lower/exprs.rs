@@ -1,0 +1,491 @@
+//! Expressions in filter form. What is emitted is always something a filter can follow.
+
+use std::sync::Arc;
+
+use super::super::ast::{BinOp, CallArgs, CompareOp, Const, Expr, ExprKind, UnaryOp};
+use super::super::scope::Load;
+use super::super::{TemplateError, filters, tests};
+use super::{Frame, Lowering, Result, assertion};
+
+/// minijinja calls take at most about 2,000 arguments; longer literals go through a list of its own.
+const MAX_ARGS: usize = 500;
+
+/// Words of Python that cannot be written as keyword arguments; Jinja2 then passes a dict, in which repeating is allowed.
+const PYTHON_KEYWORDS: [&str; 35] = [
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif",
+    "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or",
+    "pass", "raise", "return", "try", "while", "with", "yield",
+];
+
+/// A filter or a test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Filter,
+    Test,
+}
+
+impl Lowering<'_> {
+    /// Emits an expression.
+    pub(super) fn expr(&mut self, expr: &Expr, frame: Frame) -> Result<()> {
+        match &expr.kind {
+            ExprKind::Const(value) => {
+                self.out.mark(expr.span, expr.line);
+                self.constant(value);
+            }
+            ExprKind::Name(name) => self.name(name, expr, frame)?,
+            ExprKind::NsRef(name, _) => self.name(name, expr, frame)?,
+            ExprKind::Tuple(items) => self.sequence("tuple", items, expr, frame)?,
+            ExprKind::List(items) => self.sequence("list", items, expr, frame)?,
+            ExprKind::Dict(pairs) => {
+                let items: Vec<&Expr> = pairs.iter().flat_map(|(key, value)| [key, value]).collect();
+                self.sequence_of("dict", &items, expr, frame)?;
+            }
+            ExprKind::CondExpr(cond) => {
+                let inner = Frame { soft: true, ..frame };
+                self.out.push("(");
+                self.expr(&cond.then, inner)?;
+                self.out.push(" if ");
+                self.truth(&cond.test, inner)?;
+                self.out.push(" else ");
+                match &cond.otherwise {
+                    Some(otherwise) => self.expr(otherwise, inner)?,
+                    None => {
+                        let place = self.position(expr.line);
+                        self.out.push("none|no_else(");
+                        self.out.string(&format!(
+                            "the inline if-expression on {place} evaluated to false and no else section was defined."
+                        ));
+                        self.out.push(")");
+                    }
+                }
+                self.out.push(")");
+            }
+            ExprKind::Or(_) | ExprKind::And(_) => {
+                self.out.push("(");
+                self.chain(expr, frame, "boolean")?;
+                self.out.push(")|operand");
+            }
+            ExprKind::Not(operand) => {
+                self.expr(operand, frame)?;
+                self.apply("negate", expr);
+            }
+            ExprKind::Compare(first, rest) => self.compare(first, rest, expr, frame)?,
+            ExprKind::Concat(items) => self.concat(items, expr, frame)?,
+            ExprKind::Binary(op, pair) => {
+                self.expr(&pair[0], frame)?;
+                self.apply(binary_filter(*op), expr);
+                self.out.push("(");
+                self.expr(&pair[1], frame)?;
+                self.out.push(")");
+            }
+            ExprKind::Unary(op, operand) => {
+                self.expr(operand, frame)?;
+                self.apply(if *op == UnaryOp::Neg { "neg" } else { "pos" }, expr);
+            }
+            ExprKind::Getattr(node, name) => {
+                self.expr(node, frame)?;
+                self.apply("attr", expr);
+                self.out.push("(");
+                self.out.string(name);
+                self.out.push(")");
+            }
+            ExprKind::Getitem(node, index) => {
+                self.expr(node, frame)?;
+                if let ExprKind::Slice(parts) = &index.kind {
+                    self.apply("slice", expr);
+                    self.out.push("(");
+                    self.slice_parts(&**parts, frame)?;
+                } else {
+                    self.apply("item", expr);
+                    self.out.push("(");
+                    self.expr(index, frame)?;
+                }
+                self.out.push(")");
+            }
+            ExprKind::Slice(parts) => {
+                // only inside a tuple of subscripts: `x[1:2, 3]`
+                self.out.push("none");
+                self.apply("slice_object", expr);
+                self.out.push("(");
+                self.slice_parts(&**parts, frame)?;
+                self.out.push(")");
+            }
+            ExprKind::Call(callee, args) => self.call(callee, args, None, expr, frame)?,
+            ExprKind::Filter(node, name, args) => {
+                match node {
+                    Some(node) => self.expr(node, frame)?,
+                    None => self.out.push("captured"),
+                }
+                self.named(Kind::Filter, name, args, expr, frame)?;
+            }
+            ExprKind::Test(node, name, args) => {
+                self.expr(node, frame)?;
+                self.named(Kind::Test, name, args, expr, frame)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// `|filter`, attributed to the expression.
+    fn apply(&mut self, filter: &str, expr: &Expr) {
+        self.out.push("|");
+        self.out.mark(expr.span, expr.line);
+        self.out.push(filter);
+    }
+
+    fn constant(&mut self, value: &Const) {
+        match value {
+            Const::None => self.out.push("none"),
+            Const::Bool(true) => self.out.push("true"),
+            Const::Bool(false) => self.out.push("false"),
+            Const::Int(value) => match i64::try_from(value) {
+                Ok(value) => self.out.push(&value.to_string()),
+                Err(_) => self.out.push(&format!("\"{value}\"|big_int")),
+            },
+            Const::Float(value) => {
+                let text = value.to_string();
+                if text.contains('.') && text.len() < 16 {
+                    self.out.push(&text);
+                } else {
+                    self.out.push(&format!("\"{value:e}\"|float"));
+                }
+            }
+            Const::Str(text) => self.out.string(text),
+        }
+    }
+
+    fn name(&mut self, name: &Arc<str>, expr: &Expr, frame: Frame) -> Result<()> {
+        let ident = self.variable(name, expr, frame)?;
+        self.out.mark(expr.span, expr.line);
+        self.out.push(&ident);
+        if self.parameters.contains(&ident) {
+            self.out.push("|unset(");
+            self.out.string(name);
+            self.out.push(")");
+        }
+        Ok(())
+    }
+
+    /// The variable behind a name. Jinja2 fails to compile names that its own analysis does not see.
+    pub(super) fn variable(&self, name: &str, expr: &Expr, frame: Frame) -> Result<Arc<str>> {
+        match self.scopes.find(frame.symbols, name) {
+            Some(ident) => Ok(ident.clone()),
+            None => {
+                let name = super::super::error::quoted(name);
+                let message =
+                    format!("Tried to resolve a name to a reference that was unknown to the frame ({name})");
+                Err(TemplateError::new("AssertionError", message).at_line(expr.line).at(expr.span.range()))
+            }
+        }
+    }
+
+    /// True when nothing may be known of the variable's value: it can be undefined.
+    pub(super) fn is_parameter(&self, frame: Frame, ident: &str) -> bool {
+        matches!(self.scopes.find_load(frame.symbols, ident), Some(Load::Parameter))
+    }
+
+    fn sequence(&mut self, filter: &str, items: &[Expr], expr: &Expr, frame: Frame) -> Result<()> {
+        let items: Vec<&Expr> = items.iter().collect();
+        self.sequence_of(filter, &items, expr, frame)
+    }
+
+    fn sequence_of(&mut self, filter: &str, items: &[&Expr], expr: &Expr, frame: Frame) -> Result<()> {
+        let long = items.len() > MAX_ARGS;
+        self.out.push("none");
+        self.apply(filter, expr);
+        if long {
+            self.out.push("_of");
+        }
+        if items.is_empty() {
+            return Ok(());
+        }
+        self.out.push(if long { "([" } else { "(" });
+        self.items(items.iter().copied(), frame)?;
+        self.out.push(if long { "])" } else { ")" });
+        Ok(())
+    }
+
+    fn items<'a>(&mut self, items: impl IntoIterator<Item = &'a Expr>, frame: Frame) -> Result<()> {
+        for (index, item) in items.into_iter().enumerate() {
+            if index > 0 {
+                self.out.push(", ");
+            }
+            self.expr(item, frame)?;
+        }
+        Ok(())
+    }
+
+    fn slice_parts(&mut self, parts: &[Option<Expr>; 3], frame: Frame) -> Result<()> {
+        for (index, part) in parts.iter().enumerate() {
+            if index > 0 {
+                self.out.push(", ");
+            }
+            match part {
+                Some(part) => self.expr(part, frame)?,
+                None => self.out.push("none"),
+            }
+        }
+        Ok(())
+    }
+
+    /// An expression as a condition: a value whose truth minijinja sees as Python does.
+    pub(super) fn truth(&mut self, expr: &Expr, frame: Frame) -> Result<()> {
+        match &expr.kind {
+            ExprKind::Or(_) | ExprKind::And(_) => {
+                self.out.push("(");
+                self.chain(expr, frame, "truth")?;
+                self.out.push(")");
+                Ok(())
+            }
+            ExprKind::Const(_) | ExprKind::Not(_) | ExprKind::Compare(..) => self.expr(expr, frame),
+            _ => {
+                self.expr(expr, frame)?;
+                self.apply("truth", expr);
+                Ok(())
+            }
+        }
+    }
+
+    /// `a or b or c`: flat, each operand but the last through the filter that makes it testable.
+    fn chain(&mut self, expr: &Expr, frame: Frame, filter: &str) -> Result<()> {
+        let (is_or, word) = match expr.kind {
+            ExprKind::Or(_) => (true, " or "),
+            _ => (false, " and "),
+        };
+        let mut operands = Vec::new();
+        let mut at = expr;
+        while let (true, ExprKind::Or(pair)) | (false, ExprKind::And(pair)) = (is_or, &at.kind) {
+            operands.push(&pair[1]);
+            at = &pair[0];
+        }
+        operands.push(at);
+        let last = operands.len() - 1;
+        for (index, operand) in operands.into_iter().rev().enumerate() {
+            if index > 0 {
+                self.out.push(word);
+            }
+            if filter == "truth" {
+                self.truth(operand, frame)?;
+                continue;
+            }
+            self.expr(operand, frame)?;
+            if index < last {
+                self.apply(filter, operand);
+            }
+        }
+        Ok(())
+    }
+
+    fn compare(&mut self, first: &Expr, rest: &[(CompareOp, Expr)], expr: &Expr, frame: Frame) -> Result<()> {
+        if let [(op, right)] = rest {
+            self.expr(first, frame)?;
+            self.apply(compare_filter(*op), expr);
+            self.out.push("(");
+            self.expr(right, frame)?;
+            self.out.push(")");
+            return Ok(());
+        }
+        let last = rest.len() - 1;
+        self.out.push("(");
+        for (index, (op, right)) in rest.iter().enumerate() {
+            if index == 0 {
+                self.expr(first, frame)?;
+                self.apply("compare_first", expr);
+            } else {
+                self.out.push(" and none");
+                self.apply(if index == last { "compare_last" } else { "compare_next" }, expr);
+            }
+            self.out.push("(");
+            self.out.string(compare_filter(*op));
+            self.out.push(", ");
+            self.expr(right, frame)?;
+            self.out.push(")");
+        }
+        self.out.push(")");
+        Ok(())
+    }
+
+    fn concat(&mut self, items: &[Expr], expr: &Expr, frame: Frame) -> Result<()> {
+        let Some((first, rest)) = items.split_first() else { return Ok(()) };
+        if rest.len() > MAX_ARGS {
+            return Err(TemplateError::new("LimitExceeded", "too many operands of ~")
+                .at_line(expr.line)
+                .at(expr.span.range()));
+        }
+        self.expr(first, frame)?;
+        self.apply("concat", expr);
+        self.out.push("(");
+        self.items(rest, frame)?;
+        self.out.push(")");
+        Ok(())
+    }
+
+    /// A call; `caller` is the variable of a call block's macro.
+    pub(super) fn call(
+        &mut self,
+        callee: &Expr,
+        args: &CallArgs,
+        caller: Option<&str>,
+        expr: &Expr,
+        frame: Frame,
+    ) -> Result<()> {
+        // `x.name(...)` without building the bound method. Python looks the method up before it evaluates the arguments,
+        // so this is only done when no argument can raise.
+        let filter = match &callee.kind {
+            ExprKind::Getattr(node, name) if args.exprs().all(cannot_raise) => {
+                self.expr(node, frame)?;
+                Some((name.clone(), "method"))
+            }
+            _ => {
+                self.expr(callee, frame)?;
+                None
+            }
+        };
+        let base = filter.as_ref().map_or("call", |(_, base)| base);
+        self.arguments(base, filter.as_ref().map(|(name, _)| &**name), args, caller, expr, frame)
+    }
+
+    /// `|base(name, arguments)` in one of its three forms: positional, with keywords, or with `*` and `**`.
+    fn arguments(
+        &mut self,
+        base: &str,
+        name: Option<&str>,
+        args: &CallArgs,
+        caller: Option<&str>,
+        expr: &Expr,
+        frame: Frame,
+    ) -> Result<()> {
+        let mut names: Vec<&str> = args.kwargs.iter().map(|(name, _)| &**name).collect();
+        names.extend(caller.map(|_| "caller"));
+        self.check_keywords(&names, expr)?;
+        let dynamic = args.dyn_args.is_some() || args.dyn_kwargs.is_some();
+        let count = args.args.len() + names.len();
+        if count > MAX_ARGS {
+            return Err(TemplateError::new("LimitExceeded", format!("a call with {count} arguments"))
+                .at_line(expr.line)
+                .at(expr.span.range()));
+        }
+        self.apply(base, expr);
+        let mut first = true;
+        let mut comma = |this: &mut Self| {
+            this.out.push(if std::mem::take(&mut first) { "(" } else { ", " });
+        };
+        if dynamic {
+            self.out.push("_dynamic");
+            comma(self);
+            let stars = match (args.dyn_args.is_some(), args.dyn_kwargs.is_some()) {
+                (true, true) => "*&",
+                (true, false) => "*",
+                _ => "&",
+            };
+            self.out.string(&format!("{stars} {}", names.join(" ")));
+        } else if !names.is_empty() {
+            self.out.push("_keywords");
+            comma(self);
+            self.out.string(&names.join(" "));
+        }
+        if let Some(name) = name {
+            comma(self);
+            self.out.string(name);
+        }
+        for value in args.args.iter().chain(args.kwargs.iter().map(|(_, value)| value)) {
+            comma(self);
+            self.expr(value, frame)?;
+        }
+        if let Some(caller) = caller {
+            comma(self);
+            self.out.push(caller);
+        }
+        for value in args.dyn_args.iter().chain(&args.dyn_kwargs) {
+            comma(self);
+            self.expr(value, frame)?;
+        }
+        if !first {
+            self.out.push(")");
+        }
+        Ok(())
+    }
+
+    /// Python refuses a repeated keyword when it compiles the code Jinja2 generates.
+    fn check_keywords(&self, names: &[&str], expr: &Expr) -> Result<()> {
+        if names.iter().any(|name| PYTHON_KEYWORDS.contains(name)) {
+            return Ok(());
+        }
+        for (index, name) in names.iter().enumerate() {
+            if names[..index].contains(name) {
+                return Err(TemplateError::new("SyntaxError", format!("keyword argument repeated: {name}"))
+                    .at_line(expr.line)
+                    .at(expr.span.range()));
+            }
+        }
+        Ok(())
+    }
+
+    /// `| name(...)` or `is name(...)`.
+    fn named(&mut self, kind: Kind, name: &Arc<str>, args: &CallArgs, expr: &Expr, frame: Frame) -> Result<()> {
+        let (own, builtin, word) = match kind {
+            Kind::Filter => (&self.settings.filters, filters::builtin(), "filter"),
+            Kind::Test => (&self.settings.tests, tests::builtin(), "test"),
+        };
+        let overridden = own.contains(&**name);
+        let known = overridden || builtin.iter().any(|(builtin, _)| *builtin == &**name);
+        if !known {
+            if !frame.soft {
+                let quoted = super::super::error::quoted(name);
+                return Err(assertion(format!("No {word} named {quoted}."), expr.line, expr.span));
+            }
+            // arguments are evaluated before the stand-in raises
+            return self.arguments(&format!("no_{word}"), Some(name), args, None, expr, frame);
+        }
+        let plain = args.kwargs.is_empty() && args.dyn_args.is_none() && args.dyn_kwargs.is_none();
+        if plain && !overridden {
+            return self.arguments(&format!("{word}_{name}"), None, args, None, expr, frame);
+        }
+        self.arguments(word, Some(name), args, None, expr, frame)
+    }
+
+    /// `line 3 in 'x.sql'`
+    pub(super) fn position(&self, line: usize) -> String {
+        match self.settings.name {
+            Some(name) => format!("line {line} in {}", super::super::error::quoted(name)),
+            None => format!("line {line}"),
+        }
+    }
+}
+
+/// True for expressions whose evaluation always succeeds.
+fn cannot_raise(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Const(_) | ExprKind::Name(_) => true,
+        ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().all(cannot_raise),
+        ExprKind::Unary(_, operand) => {
+            matches!(operand.kind, ExprKind::Const(Const::Int(_) | Const::Float(_)))
+        }
+        _ => false,
+    }
+}
+
+fn binary_filter(op: BinOp) -> &'static str {
+    match op {
+        BinOp::Add => "add",
+        BinOp::Sub => "sub",
+        BinOp::Mul => "mul",
+        BinOp::Div => "div",
+        BinOp::FloorDiv => "floordiv",
+        BinOp::Mod => "mod",
+        BinOp::Pow => "pow",
+    }
+}
+
+fn compare_filter(op: CompareOp) -> &'static str {
+    match op {
+        CompareOp::Eq => "eq",
+        CompareOp::Ne => "ne",
+        CompareOp::Lt => "lt",
+        CompareOp::Le => "le",
+        CompareOp::Gt => "gt",
+        CompareOp::Ge => "ge",
+        CompareOp::In => "contained",
+        CompareOp::NotIn => "not_contained",
+    }
+}

@@ -1,0 +1,382 @@
+//! Loops, macros and call blocks: what Jinja2 compiles to loops and functions of Python.
+
+use std::sync::Arc;
+
+use super::super::ast::{Expr, ExprKind, For, Signature, Stmt, StmtKind};
+use super::super::scope::ForPart;
+use super::super::visit::{NameUse, names_in_body, names_in_expr, statements, undeclared};
+use super::frames::declares_functions;
+use super::{Frame, Lowering, Result, TemplateError, assertion};
+
+/// Bytes of lowered source that count as one step of a loop's turn.
+const BYTES_PER_STEP: usize = 8;
+
+impl Lowering<'_> {
+    pub(super) fn for_loop(&mut self, node: &For, stmt: &Stmt, frame: Frame) -> Result<()> {
+        let body_frame = self.inner(frame);
+        let test_frame = self.inner(frame);
+        let else_frame = self.inner(frame);
+        let mut scoped_block = false;
+        statements(&node.body, &mut |stmt| {
+            scoped_block |= matches!(&stmt.kind, StmtKind::Block(block) if block.scoped);
+        });
+        statements(&node.otherwise, &mut |stmt| {
+            scoped_block |= matches!(&stmt.kind, StmtKind::Block(block) if block.scoped);
+        });
+        let extended = node.recursive || scoped_block || undeclared(&node.body, &["loop"]).contains(&"loop");
+        let loop_ref = extended.then(|| self.scopes.declare_parameter(body_frame.symbols, "loop"));
+        self.scopes.for_part(body_frame.symbols, node, ForPart::Body);
+        self.scopes.for_part(else_frame.symbols, node, ForPart::Else);
+        if node.test.is_some() {
+            self.scopes.for_part(test_frame.symbols, node, ForPart::Test);
+        }
+        check_loop_is_not_assigned(node, stmt)?;
+        match loop_ref {
+            None => self.plain_loop(node, frame, body_frame, test_frame, else_frame),
+            Some(loop_ref) => self.extended_loop(node, &loop_ref, frame, body_frame, test_frame, else_frame),
+        }
+    }
+
+    /// The target of a `for`, as minijinja writes it, and the shape to unpack when it is not one name.
+    fn loop_target(&mut self, target: &Expr, frame: Frame) -> Result<(String, Option<String>)> {
+        if let ExprKind::Name(name) = &target.kind {
+            return Ok((self.variable(name, target, frame)?.to_string(), None));
+        }
+        let (shape, names, _) = self.unpacking(target, frame)?;
+        let target = match names.as_slice() {
+            [] => "unused".to_owned(),
+            [only] => format!("({only},)"),
+            _ => format!("({})", names.join(", ")),
+        };
+        Ok((target, Some(shape)))
+    }
+
+    /// A loop whose body does not look at `loop`.
+    fn plain_loop(
+        &mut self,
+        node: &For,
+        frame: Frame,
+        body_frame: Frame,
+        test_frame: Frame,
+        else_frame: Frame,
+    ) -> Result<()> {
+        let (target, shape) = self.loop_target(&node.target, body_frame)?;
+        let ran = (node.test.is_some() && !node.otherwise.is_empty()).then(|| self.temporary());
+        if let Some(ran) = &ran {
+            self.out.tag(&format!("set {ran} = none|flag"));
+        }
+        if node.test.is_some() {
+            self.enter_frame(test_frame.symbols, None);
+        }
+        let iterated = self.temporary();
+        self.out.push(&format!("{{% set {iterated} = "));
+        self.expr(&node.iter, frame)?;
+        self.out.push("|");
+        self.out.mark(node.iter.span, node.iter.line);
+        self.out.push("iterate(");
+        let cost = self.out.reserve();
+        if let Some(shape) = &shape {
+            self.out.push(", ");
+            self.out.string(shape);
+        }
+        self.out.push(") %}");
+        let hoist = !declares_functions(&node.body);
+        if hoist {
+            self.enter_frame(body_frame.symbols, Some(&node.body));
+        }
+        let start = self.out.len();
+        self.out.mark(node.target.span, node.target.line);
+        self.out.tag(&format!("for {target} in {iterated}"));
+        if let Some(test) = &node.test {
+            self.out.push("{% if ");
+            self.truth(test, test_frame)?;
+            self.out.push(" %}");
+        }
+        if let Some(ran) = &ran {
+            self.out.tag(&format!("set unused = {ran}|raise_flag"));
+        }
+        if !hoist {
+            self.enter_frame(body_frame.symbols, Some(&node.body));
+        }
+        self.loops.push(None);
+        self.body(&node.body, body_frame)?;
+        self.loops.pop();
+        if node.test.is_some() {
+            self.out.tag("endif");
+        }
+        let length = self.out.len() - start;
+        self.out.fill(cost, length / BYTES_PER_STEP);
+        match ran {
+            None if !node.otherwise.is_empty() => {
+                self.out.tag("else");
+                self.loop_else(node, else_frame)?;
+                self.out.tag("endfor");
+            }
+            None => self.out.tag("endfor"),
+            Some(ran) => {
+                self.out.tag("endfor");
+                self.out.tag(&format!("if not {ran}|flag_raised"));
+                self.loop_else(node, else_frame)?;
+                self.out.tag("endif");
+            }
+        }
+        Ok(())
+    }
+
+    fn loop_else(&mut self, node: &For, frame: Frame) -> Result<()> {
+        self.enter_frame(frame.symbols, Some(&node.otherwise));
+        self.body(&node.otherwise, frame)
+    }
+
+    /// A loop with a `loop` object; recursive ones become a macro that the object calls again.
+    fn extended_loop(
+        &mut self,
+        node: &For,
+        loop_ref: &str,
+        frame: Frame,
+        body_frame: Frame,
+        test_frame: Frame,
+        else_frame: Frame,
+    ) -> Result<()> {
+        let (target, shape) = self.loop_target(&node.target, body_frame)?;
+        let test = match &node.test {
+            Some(test) => Some(self.loop_filter(node, test, test_frame, body_frame)?),
+            None => None,
+        };
+        let function = if node.recursive {
+            let function = self.temporary();
+            self.out.tag(&format!("macro {function}({loop_ref})"));
+            Some(function)
+        } else {
+            self.out.push(&format!("{{% set {loop_ref} = "));
+            self.expr(&node.iter, frame)?;
+            self.loop_object(node, test.as_deref(), None);
+            None
+        };
+        // a non-recursive loop's object is made before its body is known: its cost is filled in at the end
+        let cost = function.is_none().then(|| self.finish_loop_object(shape.as_deref()));
+        let hoist = !declares_functions(&node.body);
+        if hoist {
+            self.enter_frame(body_frame.symbols, Some(&node.body));
+        }
+        let start = self.out.len();
+        self.out.mark(node.target.span, node.target.line);
+        let items = if test.is_some() { "turns" } else { "items" };
+        let advance = test.as_ref().map(|_| format!("{{% set unused = {loop_ref}|advance %}}"));
+        if test.is_some() {
+            let turn = self.temporary();
+            self.out.tag(&format!("for {turn} in {loop_ref}|{items}"));
+            self.out.tag(&format!("set {target} = {turn}|turn"));
+        } else {
+            self.out.tag(&format!("for {target} in {loop_ref}|{items}"));
+        }
+        if !hoist {
+            self.enter_frame(body_frame.symbols, Some(&node.body));
+        }
+        self.loops.push(advance.clone());
+        self.body(&node.body, body_frame)?;
+        self.loops.pop();
+        if let Some(advance) = &advance {
+            self.out.push(advance);
+        }
+        if !node.otherwise.is_empty() {
+            self.out.tag("else");
+            self.loop_else(node, else_frame)?;
+        }
+        self.out.tag("endfor");
+        let steps = (self.out.len() - start) / BYTES_PER_STEP;
+        if let Some(cost) = cost {
+            self.out.fill(cost, steps);
+        }
+        if let Some(function) = function {
+            self.out.tag("endmacro");
+            self.out.push("{{ ");
+            self.expr(&node.iter, frame)?;
+            self.loop_object(node, test.as_deref(), Some(&function));
+            let cost = self.finish_recursive(shape.as_deref());
+            self.out.fill(cost, steps);
+        }
+        Ok(())
+    }
+
+    fn loop_object(&mut self, node: &For, test: Option<&str>, function: Option<&str>) {
+        self.out.push("|");
+        self.out.mark(node.iter.span, node.iter.line);
+        self.out.push(&format!("loop_object({}, {}, ", test.unwrap_or("none"), function.unwrap_or("none")));
+    }
+
+    fn finish_loop_object(&mut self, shape: Option<&str>) -> usize {
+        let cost = self.out.reserve();
+        self.shape_argument(shape);
+        self.out.push(") %}");
+        cost
+    }
+
+    fn finish_recursive(&mut self, shape: Option<&str>) -> usize {
+        let cost = self.out.reserve();
+        self.shape_argument(shape);
+        self.out.push(")|start_loop }}");
+        cost
+    }
+
+    fn shape_argument(&mut self, shape: Option<&str>) {
+        if let Some(shape) = shape {
+            self.out.push(", ");
+            self.out.string(shape);
+        }
+    }
+
+    /// The filter of a loop with a `loop` object: a macro that gives the condition's value for an item.
+    fn loop_filter(&mut self, node: &For, test: &Expr, test_frame: Frame, body_frame: Frame) -> Result<String> {
+        let function = self.temporary();
+        let (_, names, _) = self.unpacking(&node.target, body_frame)?;
+        self.enter_frame(test_frame.symbols, None);
+        self.out.tag(&format!("macro {function}({})", names.join(", ")));
+        self.out.push("{% set unused = ");
+        self.truth(test, test_frame)?;
+        self.out.push("|give %}");
+        self.out.tag("endmacro");
+        Ok(function)
+    }
+
+    pub(super) fn macro_definition(
+        &mut self,
+        name: &Arc<str>,
+        signature: &Signature,
+        body: &[Stmt],
+        stmt: &Stmt,
+        frame: Frame,
+    ) -> Result<()> {
+        let object = self.macro_object(Some(name), signature, body, stmt, frame)?;
+        let ident = self.variable_of(name, stmt, frame)?;
+        self.out.tag(&format!("set {ident} = {object}"));
+        self.export(name, frame, "export");
+        Ok(())
+    }
+
+    pub(super) fn call_block(
+        &mut self,
+        call: &Expr,
+        signature: &Signature,
+        body: &[Stmt],
+        stmt: &Stmt,
+        frame: Frame,
+    ) -> Result<()> {
+        let object = self.macro_object(None, signature, body, stmt, frame)?;
+        let caller = self.temporary();
+        self.out.tag(&format!("set {caller} = {object}"));
+        let ExprKind::Call(callee, args) = &call.kind else { return Ok(()) };
+        self.out.mark(stmt.span, stmt.line);
+        self.out.push("{{ ");
+        self.call(callee, args, Some(&caller), call, frame)?;
+        self.out.push(self.written());
+        Ok(())
+    }
+
+    fn variable_of(&self, name: &str, stmt: &Stmt, frame: Frame) -> Result<Arc<str>> {
+        self.scopes.find(frame.symbols, name).cloned().ok_or_else(|| {
+            TemplateError::new("AssertionError", format!("unknown name {name}")).at_line(stmt.line).at(stmt.span.range())
+        })
+    }
+
+    /// Emits the function behind a macro or call block; returns the expression that makes its object.
+    fn macro_object(
+        &mut self,
+        name: Option<&Arc<str>>,
+        signature: &Signature,
+        body: &[Stmt],
+        stmt: &Stmt,
+        frame: Frame,
+    ) -> Result<String> {
+        let inner = Frame { output_check: false, ..self.inner(frame) };
+        let symbols = inner.symbols;
+        let declare = |this: &mut Self| {
+            for (name, _) in &signature.args {
+                this.scopes.declare_parameter(symbols, name);
+            }
+            for default in &signature.defaults {
+                this.scopes.read(symbols, default);
+            }
+        };
+        declare(self);
+        self.scopes.body(symbols, body);
+        let names: Vec<&str> = signature.args.iter().map(|(name, _)| &**name).collect();
+        for (index, name) in names.iter().enumerate() {
+            if names[..index].contains(name) {
+                let message = format!("duplicate argument '{name}' in function definition");
+                return Err(TemplateError::new("SyntaxError", message).at_line(stmt.line).at(stmt.span.range()));
+            }
+        }
+        let special = undeclared(body, &["caller", "kwargs", "varargs"]);
+        let mut params: Vec<Arc<str>> = Vec::new();
+        for name in &names {
+            params.push(self.variable_of(name, stmt, inner)?);
+        }
+        let mut flags = String::new();
+        if special.contains(&"caller") {
+            match names.iter().position(|name| *name == "caller") {
+                // it keeps its special meaning only if it has a default
+                Some(at) if at + signature.defaults.len() < names.len() => {
+                    return Err(assertion(
+                        "When defining macros or call blocks the special \"caller\" argument must be omitted or be given \
+                         a default."
+                            .into(),
+                        stmt.line,
+                        stmt.span,
+                    ));
+                }
+                Some(_) => flags.push('e'),
+                None => params.push(self.scopes.declare_parameter(symbols, "caller")),
+            }
+            flags.push('c');
+        }
+        for (name, flag) in [("kwargs", 'k'), ("varargs", 'v')] {
+            if special.contains(&name) && !names.contains(&name) {
+                params.push(self.scopes.declare_parameter(symbols, name));
+                flags.push(flag);
+            }
+        }
+        // the body is read again now that the special parameters are known
+        declare(self);
+        self.scopes.body(symbols, body);
+
+        let function = self.temporary();
+        self.out.mark(stmt.span, stmt.line);
+        self.out.tag(&format!("macro {function}({})", params.join(", ")));
+        self.enter_frame(symbols, None);
+        let without = names.len() - signature.defaults.len();
+        self.parameters = params[..names.len()].to_vec();
+        // parameters without a default come with their value or as undefined already
+        self.parameters.drain(..without);
+        for (default, param) in signature.defaults.iter().zip(&params[without..]) {
+            self.out.tag(&format!("if {param}|is_unset"));
+            self.out.push(&format!("{{% set {param} = "));
+            self.expr(default, inner)?;
+            self.out.push(" %}");
+            self.out.tag("endif");
+            self.parameters.retain(|open| open != param);
+        }
+        self.parameters.clear();
+        let loops = std::mem::take(&mut self.loops);
+        self.body(body, inner)?;
+        self.loops = loops;
+        self.out.tag("endmacro");
+        let count = signature.defaults.len();
+        let label = name.map_or_else(|| "none".to_owned(), |name| format!("\"{name}\""));
+        Ok(format!("{function}|macro_object({label}, \"{}\", {count}, \"{flags}\")", names.join(" ")))
+    }
+}
+
+/// Jinja2 refuses templates that assign to `loop` inside a loop.
+fn check_loop_is_not_assigned(node: &For, stmt: &Stmt) -> Result<()> {
+    let mut found = false;
+    let mut see = |name: &str, use_: NameUse| found |= use_ == NameUse::Store && name == "loop";
+    names_in_expr(&node.target, NameUse::Store, &mut see);
+    names_in_body(&node.body, &mut see);
+    names_in_body(&node.otherwise, &mut see);
+    if found {
+        let message = "Can't assign to special loop variable in for-loop target".to_owned();
+        return Err(assertion(message, stmt.line, stmt.span));
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! Lowering: the tree to minijinja source in filter form.
+//!
+//! A template becomes units, as Jinja2's compiler makes functions of it: its root and each of its blocks. A unit is a
+//! minijinja template of its own. In it every operation is a filter of the run time (`a|add(b)`, `x|attr("name")`), every
+//! variable has the name that scoping gave it, and each value a frame starts with is assigned explicitly. What minijinja
+//! contributes is control flow, captures, macros' calling convention and output.
+
+mod exprs;
+mod flow;
+mod frames;
+mod native;
+mod statements;
+mod writer;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::ast::{Span, Stmt, StmtKind, Template};
+use super::scope::{Scopes, SymbolsId};
+use super::visit::{statements, undeclared};
+use super::{Syntax, TemplateError};
+
+pub use writer::Place;
+use writer::Writer;
+
+/// What the lowering must know of the environment.
+#[derive(Debug)]
+pub struct Settings<'e> {
+    /// Native mode: output is collected as values.
+    pub native: bool,
+    /// Filters that replace Jinja2's own or add to them.
+    pub filters: HashSet<&'e str>,
+    /// Tests that replace Jinja2's own or add to them.
+    pub tests: HashSet<&'e str>,
+    /// The syntax settings.
+    pub syntax: &'e Syntax,
+    /// The template's name, which messages mention.
+    pub name: Option<&'e str>,
+    /// The template may be loaded by another one: assignments at its top must be visible to that.
+    pub exports: bool,
+}
+
+/// One unit of a lowered template.
+#[derive(Debug)]
+pub struct Unit {
+    /// The block it is, or the root.
+    pub block: Option<Arc<str>>,
+    /// minijinja source.
+    pub source: String,
+    /// Where its parts come from.
+    pub places: Vec<Place>,
+}
+
+/// Lowers a parsed template: the root first, then its blocks in the order of their appearance.
+pub fn lower(template: &Template, settings: &Settings<'_>) -> Result<Vec<Unit>, TemplateError> {
+    let mut blocks = Vec::new();
+    let mut composed = false;
+    let mut extends = false;
+    statements(&template.body, &mut |stmt| match &stmt.kind {
+        StmtKind::Block(block) => blocks.push((block, stmt)),
+        StmtKind::Extends(_) => extends = true,
+        StmtKind::Include(_) | StmtKind::Import(_) | StmtKind::FromImport(_) => composed = true,
+        _ => {}
+    });
+    let mut seen = HashSet::new();
+    for (block, stmt) in &blocks {
+        if !seen.insert(block.name.clone()) {
+            return Err(assertion(format!("block '{}' defined twice", block.name), stmt.line, stmt.span));
+        }
+    }
+    composed |= extends || !blocks.is_empty();
+    let mut lowering = Lowering {
+        settings,
+        scopes: Scopes::default(),
+        out: Writer::default(),
+        temporaries: 0,
+        extends_so_far: 0,
+        known_extends: false,
+        have_extends: extends,
+        exports: settings.exports || composed,
+        parameters: Vec::new(),
+        loops: Vec::new(),
+    };
+    let mut units = vec![lowering.root(&template.body, extends, composed)?];
+    for (block, _) in blocks {
+        units.push(lowering.block(&block.name, &block.body)?);
+    }
+    Ok(units)
+}
+
+/// Jinja2's `TemplateAssertionError`.
+fn assertion(message: String, line: usize, span: Span) -> TemplateError {
+    TemplateError { class: "TemplateAssertionError".into(), ..TemplateError::syntax(message, line).at(span.range()) }
+}
+
+/// What is known of the place where code is emitted.
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    symbols: SymbolsId,
+    /// The root or a branch of it: assignments are exported.
+    toplevel: bool,
+    /// The root itself.
+    rootlevel: bool,
+    /// Output may be suppressed because of an `extends`.
+    output_check: bool,
+    /// Inside an `if`: unknown filters and tests fail only when reached.
+    soft: bool,
+}
+
+struct Lowering<'e> {
+    settings: &'e Settings<'e>,
+    scopes: Scopes,
+    out: Writer,
+    temporaries: usize,
+    extends_so_far: usize,
+    known_extends: bool,
+    have_extends: bool,
+    exports: bool,
+    /// Parameters of the macro whose defaults are being emitted that have no value yet.
+    parameters: Vec<Arc<str>>,
+    /// For each loop around the current place: what must run before `continue`.
+    loops: Vec<Option<String>>,
+}
+
+type Result<T> = std::result::Result<T, TemplateError>;
+
+impl Lowering<'_> {
+    fn temporary(&mut self) -> String {
+        self.temporaries += 1;
+        format!("t_{}", self.temporaries)
+    }
+
+    fn take(&mut self, block: Option<Arc<str>>) -> Unit {
+        let (source, places) = std::mem::take(&mut self.out).finish();
+        Unit { block, source, places }
+    }
+
+    fn root(&mut self, body: &[Stmt], extends: bool, composed: bool) -> Result<Unit> {
+        let symbols = self.scopes.enter(None);
+        if undeclared(body, &["self"]).contains(&"self") {
+            let ident = self.scopes.declare_parameter(symbols, "self");
+            self.out.tag(&format!("set {ident} = none|self_reference"));
+        }
+        self.scopes.body(symbols, body);
+        let frame = Frame { symbols, toplevel: true, rootlevel: true, output_check: extends, soft: false };
+        if extends {
+            self.out.tag("set parent = none");
+        }
+        self.enter_frame(symbols, Some(body));
+        self.body(body, frame)?;
+        if extends {
+            self.out.tag("if parent");
+            self.out.print("parent|run_parent");
+            self.out.tag("endif");
+        }
+        if composed || self.settings.exports {
+            self.runner();
+        }
+        Ok(self.take(None))
+    }
+
+    fn block(&mut self, name: &Arc<str>, body: &[Stmt]) -> Result<Unit> {
+        let symbols = self.scopes.enter(None);
+        let undeclared = undeclared(body, &["self", "super"]);
+        if undeclared.contains(&"self") {
+            let ident = self.scopes.declare_parameter(symbols, "self");
+            self.out.tag(&format!("set {ident} = none|self_reference"));
+        }
+        if undeclared.contains(&"super") {
+            let ident = self.scopes.declare_parameter(symbols, "super");
+            self.out.tag(&format!("set {ident} = none|super_reference"));
+        }
+        self.scopes.body(symbols, body);
+        let frame = Frame { symbols, toplevel: false, rootlevel: false, output_check: false, soft: false };
+        self.enter_frame(symbols, Some(body));
+        self.body(body, frame)?;
+        self.runner();
+        Ok(self.take(Some(name.clone())))
+    }
+
+    /// The door through which the run time runs another unit inside this rendering: a block that is never reached in
+    /// place and includes what the run time says.
+    fn runner(&mut self) {
+        self.out.raw_tag("{% if false %}{% block run %}{% include none|next_unit %}{% endblock %}{% endif %}");
+    }
+}

@@ -1,0 +1,490 @@
+//! Statements other than loops and macros.
+
+use std::sync::Arc;
+
+use super::super::ast::{Block, Branch, Expr, ExprKind, FromImport, Import, Include, Piece, Stmt, StmtKind};
+use super::super::visit::{NameUse, names_in_expr};
+use super::native::constant_text;
+use super::{Frame, Lowering, Result, assertion};
+
+/// What follows a statement in its body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// The next statement.
+    Statement,
+    /// Nothing: Jinja2 stops compiling the body here.
+    End,
+}
+
+impl Lowering<'_> {
+    /// Emits the statements of a body.
+    pub(super) fn body(&mut self, body: &[Stmt], frame: Frame) -> Result<()> {
+        for stmt in body {
+            if self.stmt(stmt, frame)? == Next::End {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, frame: Frame) -> Result<Next> {
+        self.out.mark(stmt.span, stmt.line);
+        match &stmt.kind {
+            StmtKind::Output(pieces) => self.output(pieces, frame)?,
+            StmtKind::For(node) => self.for_loop(node, stmt, frame)?,
+            StmtKind::If(branches, otherwise) => self.branches(branches, otherwise, frame)?,
+            StmtKind::Macro(name, signature, body) => self.macro_definition(name, signature, body, stmt, frame)?,
+            StmtKind::CallBlock(call, signature, body) => self.call_block(call, signature, body, stmt, frame)?,
+            StmtKind::FilterBlock(filter, body) => self.filter_block(filter, body, frame)?,
+            StmtKind::With(pairs, body) => self.with(pairs, body, frame)?,
+            StmtKind::Block(block) => self.block_call(block, stmt, frame)?,
+            StmtKind::Extends(template) => return self.extends(template, stmt, frame),
+            StmtKind::Include(node) => self.include(node, stmt, frame)?,
+            StmtKind::Import(node) => self.import(node, stmt, frame)?,
+            StmtKind::FromImport(node) => self.from_import(node, stmt, frame)?,
+            StmtKind::Assign(target, value) => self.assign(target, value, frame)?,
+            StmtKind::AssignBlock(target, filter, body) => self.assign_block(target, filter.as_ref(), body, frame)?,
+            StmtKind::ExprStmt(expr) => {
+                self.out.push("{% set unused = ");
+                self.expr(expr, frame)?;
+                self.out.push(" %}");
+            }
+            StmtKind::AutoEscape(value, body) => self.autoescape(value, body, frame)?,
+            StmtKind::Break => {
+                self.out.tag("break");
+            }
+            StmtKind::Continue => {
+                if let Some(Some(advance)) = self.loops.last().cloned() {
+                    self.out.push(&advance);
+                }
+                self.out.tag("continue");
+            }
+        }
+        Ok(Next::Statement)
+    }
+
+    /// Statements that an `extends` before them switches off while the template runs.
+    fn unless_extended(&mut self, frame: Frame, emit: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
+        if !frame.output_check {
+            return emit(self);
+        }
+        if self.known_extends {
+            return Ok(());
+        }
+        self.out.tag("if not parent");
+        emit(self)?;
+        self.out.tag("endif");
+        Ok(())
+    }
+
+    fn output(&mut self, pieces: &[Piece], frame: Frame) -> Result<()> {
+        self.unless_extended(frame, |this| {
+            for piece in pieces {
+                match piece {
+                    Piece::Data(text, span) => {
+                        this.out.mark(*span, 0);
+                        this.data(text);
+                    }
+                    Piece::Expr(expr) => match constant_text(expr).filter(|_| this.settings.native) {
+                        Some(text) => this.data(&text),
+                        None => {
+                            this.out.mark(expr.span, expr.line);
+                            this.out.push("{{ ");
+                            this.expr(expr, frame)?;
+                            this.out.push(" }}");
+                        }
+                    },
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Text: written, or collected as a piece in native mode.
+    fn data(&mut self, text: &str) {
+        if self.settings.native {
+            self.out.push("{{ ");
+            self.out.string(text);
+            self.out.push("|piece }}");
+        } else {
+            self.out.text(text);
+        }
+    }
+
+    fn branches(&mut self, branches: &[Branch], otherwise: &[Stmt], frame: Frame) -> Result<()> {
+        let frame = Frame { rootlevel: false, soft: true, ..frame };
+        for (index, branch) in branches.iter().enumerate() {
+            self.out.push(if index == 0 { "{% if " } else { "{% elif " });
+            self.truth(&branch.test, frame)?;
+            self.out.push(" %}");
+            self.body(&branch.body, frame)?;
+        }
+        if !otherwise.is_empty() {
+            self.out.tag("else");
+            self.body(otherwise, frame)?;
+        }
+        self.out.tag("endif");
+        Ok(())
+    }
+
+    /// A frame inside `frame` that is neither the root nor output-checked differently.
+    pub(super) fn inner(&mut self, frame: Frame) -> Frame {
+        let symbols = self.scopes.enter(Some(frame.symbols));
+        Frame { symbols, toplevel: false, rootlevel: false, soft: false, ..frame }
+    }
+
+    fn with(&mut self, pairs: &[(Expr, Expr)], body: &[Stmt], frame: Frame) -> Result<()> {
+        let inner = self.inner(frame);
+        self.scopes.with(inner.symbols, pairs, body);
+        self.enter_frame(inner.symbols, Some(body));
+        for (target, value) in pairs {
+            self.store(target, inner, |this| this.expr(value, frame))?;
+        }
+        self.body(body, inner)
+    }
+
+    fn autoescape(&mut self, value: &Expr, body: &[Stmt], frame: Frame) -> Result<()> {
+        let inner = self.inner(frame);
+        self.scopes.read(inner.symbols, value);
+        self.scopes.body(inner.symbols, body);
+        self.enter_frame(inner.symbols, Some(body));
+        self.out.push("{% autoescape ");
+        self.expr(value, inner)?;
+        self.out.push("|truth %}");
+        self.body(body, inner)?;
+        self.out.tag("endautoescape");
+        Ok(())
+    }
+
+    /// Emits an assignment of what `value` emits to a target.
+    pub(super) fn store(
+        &mut self,
+        target: &Expr,
+        frame: Frame,
+        value: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        match &target.kind {
+            ExprKind::Name(name) => {
+                let ident = self.variable(name, target, frame)?;
+                self.out.push("{% set ");
+                self.out.push(&ident);
+                self.out.push(" = ");
+                value(self)?;
+                self.out.push(" %}");
+            }
+            ExprKind::NsRef(name, attr) => {
+                let ident = self.variable(name, target, frame)?;
+                self.out.push("{% set unused = ");
+                self.out.push(&ident);
+                self.out.push("|set_attribute(");
+                self.out.string(attr);
+                self.out.push(", ");
+                value(self)?;
+                self.out.push(") %}");
+            }
+            _ => {
+                let (shape, names, attributes) = self.unpacking(target, frame)?;
+                if names.is_empty() {
+                    self.out.push("{% set unused = ");
+                } else {
+                    self.out.push("{% set (");
+                    self.out.push(&names.join(", "));
+                    self.out.push(if names.len() == 1 { ",) = " } else { ") = " });
+                }
+                value(self)?;
+                self.out.push("|");
+                self.out.mark(target.span, target.line);
+                self.out.push("unpack(");
+                self.out.string(&shape);
+                self.out.push(") %}");
+                for (ident, attr, temporary) in attributes {
+                    self.out.push("{% set unused = ");
+                    self.out.push(&ident);
+                    self.out.push("|set_attribute(");
+                    self.out.string(&attr);
+                    self.out.push(&format!(", {temporary}) %}}"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How a tuple target takes a value apart: its shape (`x` a variable, parentheses a tuple), the variables in order,
+    /// and the namespace attributes that take temporaries.
+    #[allow(clippy::type_complexity)]
+    pub(super) fn unpacking(
+        &mut self,
+        target: &Expr,
+        frame: Frame,
+    ) -> Result<(String, Vec<String>, Vec<(Arc<str>, Arc<str>, String)>)> {
+        let mut shape = String::new();
+        let mut names = Vec::new();
+        let mut attributes = Vec::new();
+        self.unpack_into(target, frame, &mut shape, &mut names, &mut attributes)?;
+        Ok((shape, names, attributes))
+    }
+
+    fn unpack_into(
+        &mut self,
+        target: &Expr,
+        frame: Frame,
+        shape: &mut String,
+        names: &mut Vec<String>,
+        attributes: &mut Vec<(Arc<str>, Arc<str>, String)>,
+    ) -> Result<()> {
+        match &target.kind {
+            ExprKind::Tuple(items) => {
+                shape.push('(');
+                for item in items {
+                    self.unpack_into(item, frame, shape, names, attributes)?;
+                }
+                shape.push(')');
+            }
+            ExprKind::NsRef(name, attr) => {
+                let ident = self.variable(name, target, frame)?;
+                let temporary = self.temporary();
+                shape.push('x');
+                names.push(temporary.clone());
+                attributes.push((ident, attr.clone(), temporary));
+            }
+            ExprKind::Name(name) => {
+                shape.push('x');
+                names.push(self.variable(name, target, frame)?.to_string());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Checks that the targets of dotted assignments are namespaces, before the value is evaluated.
+    fn check_namespaces(&mut self, target: &Expr, frame: Frame) -> Result<()> {
+        let mut seen: Vec<Arc<str>> = Vec::new();
+        let mut at = vec![target];
+        while let Some(expr) = at.pop() {
+            match &expr.kind {
+                ExprKind::NsRef(name, _) if !seen.contains(name) => {
+                    seen.push(name.clone());
+                    let ident = self.variable(name, expr, frame)?;
+                    self.out.mark(expr.span, expr.line);
+                    self.out.tag(&format!("set unused = {ident}|check_namespace"));
+                }
+                ExprKind::Tuple(items) => at.extend(items.iter().rev()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn assign(&mut self, target: &Expr, value: &Expr, frame: Frame) -> Result<()> {
+        self.check_namespaces(target, frame)?;
+        self.store(target, frame, |this| this.expr(value, frame))?;
+        self.export_targets(target, frame)
+    }
+
+    fn export_targets(&mut self, target: &Expr, frame: Frame) -> Result<()> {
+        let mut names: Vec<String> = Vec::new();
+        names_in_expr(target, NameUse::Store, &mut |name, use_| {
+            if use_ == NameUse::Store {
+                names.push(name.to_owned());
+            }
+        });
+        for name in names {
+            self.export(&name, frame, "export");
+        }
+        Ok(())
+    }
+
+    /// Makes a variable of the top visible outside of the unit.
+    pub(super) fn export(&mut self, name: &str, frame: Frame, filter: &str) {
+        if !frame.toplevel || !self.exports {
+            return;
+        }
+        if let Some(ident) = self.scopes.find(frame.symbols, name).cloned() {
+            self.out.push(&format!("{{% set unused = {ident}|{filter}("));
+            self.out.string(name);
+            self.out.push(") %}");
+        }
+    }
+
+    fn assign_block(&mut self, target: &Expr, filter: Option<&Expr>, body: &[Stmt], frame: Frame) -> Result<()> {
+        let inner = Frame { output_check: false, ..self.inner(frame) };
+        self.scopes.body(inner.symbols, body);
+        self.enter_frame(inner.symbols, Some(body));
+        self.check_namespaces(target, frame)?;
+        self.capture(body, inner)?;
+        self.store(target, frame, |this| {
+            match filter {
+                Some(filter) => this.expr(filter, inner)?,
+                None => this.out.push("captured"),
+            }
+            this.out.push("|block_value");
+            Ok(())
+        })?;
+        self.export_targets(target, frame)
+    }
+
+    /// Runs a body and puts what it writes into the variable `captured`.
+    fn capture(&mut self, body: &[Stmt], frame: Frame) -> Result<()> {
+        if self.settings.native {
+            self.out.tag("set unused = none|begin_pieces");
+            self.body(body, frame)?;
+            self.out.tag("set captured = none|end_pieces");
+        } else {
+            self.out.tag("set captured");
+            self.body(body, frame)?;
+            self.out.tag("endset");
+        }
+        Ok(())
+    }
+
+    fn filter_block(&mut self, filter: &Expr, body: &[Stmt], frame: Frame) -> Result<()> {
+        let inner = self.inner(frame);
+        self.scopes.body(inner.symbols, body);
+        self.scopes.read(inner.symbols, filter);
+        self.enter_frame(inner.symbols, None);
+        self.capture(body, inner)?;
+        self.out.push("{{ ");
+        self.expr(filter, inner)?;
+        self.out.push(self.written());
+        Ok(())
+    }
+
+    /// The end of a print tag for what Jinja2 writes without turning it into text itself: anything but a string then
+    /// fails when the pieces are joined.
+    pub(super) fn written(&self) -> &'static str {
+        if self.settings.native { " }}" } else { "|written }}" }
+    }
+
+    /// Names and values of all variables a template or block gets from here.
+    fn locals(&mut self, frame: Frame) {
+        let stores = self.scopes.dump_stores(frame.symbols);
+        let names: Vec<&str> = stores.iter().map(|(name, _)| &**name).collect();
+        self.out.string(&names.join(" "));
+        if stores.len() > 400 {
+            self.out.push(", [");
+        }
+        for (index, (_, ident)) in stores.iter().enumerate() {
+            if stores.len() <= 400 || index > 0 {
+                self.out.push(", ");
+            }
+            self.out.push(ident);
+        }
+        if stores.len() > 400 {
+            self.out.push("]");
+        }
+    }
+
+    fn block_call(&mut self, block: &Block, stmt: &Stmt, frame: Frame) -> Result<()> {
+        if frame.toplevel && self.known_extends {
+            return Ok(());
+        }
+        let check = frame.toplevel && self.extends_so_far > 0;
+        if check {
+            self.out.tag("if not parent");
+        }
+        self.out.mark(stmt.span, stmt.line);
+        self.out.push("{{ ");
+        self.out.string(&block.name);
+        self.out.push(if block.required { "|required_block(" } else { "|block(" });
+        if block.scoped {
+            self.locals(frame);
+        } else {
+            self.out.push("none");
+        }
+        self.out.push(") }}");
+        if check {
+            self.out.tag("endif");
+        }
+        Ok(())
+    }
+
+    fn extends(&mut self, template: &Expr, stmt: &Stmt, frame: Frame) -> Result<Next> {
+        if !frame.toplevel {
+            return Err(assertion("cannot use extend from a non top-level scope".into(), stmt.line, stmt.span));
+        }
+        if self.extends_so_far > 0 {
+            if !self.known_extends {
+                self.out.tag("if parent");
+            }
+            self.out.push("{{ \"extended multiple times\"|raise_runtime }}");
+            if self.known_extends {
+                return Ok(Next::End);
+            }
+            self.out.tag("endif");
+        }
+        self.out.push("{% set parent = ");
+        self.expr(template, frame)?;
+        self.out.push("|");
+        self.out.mark(stmt.span, stmt.line);
+        self.out.push("extends %}");
+        if frame.rootlevel {
+            self.known_extends = true;
+        }
+        self.extends_so_far += 1;
+        Ok(Next::Statement)
+    }
+
+    fn include(&mut self, node: &Include, stmt: &Stmt, frame: Frame) -> Result<()> {
+        // a literal decides at compile time whether one template or the first of several is meant
+        let how = match &node.template.kind {
+            ExprKind::Const(super::super::ast::Const::Str(_)) => "one",
+            ExprKind::Tuple(_) | ExprKind::List(_) => "select",
+            _ => "any",
+        };
+        self.out.push("{{ ");
+        self.expr(&node.template, frame)?;
+        self.out.push("|");
+        self.out.mark(stmt.span, stmt.line);
+        self.out.push(if node.with_context { "include(" } else { "include_module(" });
+        self.out.string(how);
+        self.out.push(if node.ignore_missing { ", true" } else { ", false" });
+        if node.with_context {
+            self.out.push(", ");
+            self.locals(frame);
+        }
+        self.out.push(") }}");
+        Ok(())
+    }
+
+    fn import_expr(&mut self, template: &Expr, with_context: bool, stmt: &Stmt, frame: Frame) -> Result<()> {
+        self.expr(template, frame)?;
+        self.out.push("|");
+        self.out.mark(stmt.span, stmt.line);
+        self.out.push("import");
+        if with_context {
+            self.out.push("(");
+            self.locals(frame);
+            self.out.push(")");
+        }
+        Ok(())
+    }
+
+    fn import(&mut self, node: &Import, stmt: &Stmt, frame: Frame) -> Result<()> {
+        let ident = self.variable(&node.target, &node.template, frame)?;
+        self.out.push(&format!("{{% set {ident} = "));
+        self.import_expr(&node.template, node.with_context, stmt, frame)?;
+        self.out.push(" %}");
+        self.export(&node.target, frame, "export_private");
+        Ok(())
+    }
+
+    fn from_import(&mut self, node: &FromImport, stmt: &Stmt, frame: Frame) -> Result<()> {
+        let module = self.temporary();
+        self.out.push(&format!("{{% set {module} = "));
+        self.import_expr(&node.template, node.with_context, stmt, frame)?;
+        self.out.push(" %}");
+        let place = self.position(stmt.line);
+        for (name, alias) in &node.names {
+            let ident = self.variable(alias, &node.template, frame)?;
+            self.out.push(&format!("{{% set {ident} = {module}|module_attribute("));
+            self.out.string(name);
+            self.out.push(", ");
+            self.out.string(&place);
+            self.out.push(") %}");
+        }
+        for (_, alias) in &node.names {
+            self.export(alias, frame, "export_private");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,95 @@
+//! The state of one rendering that does not belong to minijinja.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::super::cache::Generation;
+use super::super::env::{Cx, Env};
+use super::super::{Environment, Names};
+use super::context::Context;
+use crate::python::{PyErr, PyResult, Value};
+
+/// Locks, whatever happened to the last holder.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where minijinja says an error was raised.
+#[derive(Debug, Clone)]
+pub(crate) struct Raised {
+    /// Unit.
+    pub unit: String,
+    /// Byte range in the unit's source.
+    pub range: std::ops::Range<usize>,
+    /// The error that was raised there.
+    pub error: PyErr,
+}
+
+/// What changes while a template runs.
+#[derive(Debug, Default)]
+pub(crate) struct Machine {
+    /// Contexts of the units and functions being run, innermost last.
+    pub contexts: Vec<Arc<Context>>,
+    /// Units being run, innermost last.
+    pub units: Vec<Arc<str>>,
+    /// Middle operands of comparison chains.
+    pub operands: Vec<Value>,
+    /// Native mode: pieces of the captures being written, innermost last.
+    pub pieces: Vec<Vec<Value>>,
+    /// The unit that the next inclusion runs.
+    pub next_unit: Option<Arc<str>>,
+    /// What a loop's filter gave.
+    pub given: Option<Value>,
+    /// Nested calls.
+    pub depth: usize,
+    /// Where the last error came from that passed through Python values.
+    pub raised: Option<Raised>,
+}
+
+/// One rendering.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub env: Arc<Environment>,
+    pub run: Arc<Env>,
+    pub generation: Arc<Generation>,
+    pub names: Arc<dyn Names>,
+    fuel: AtomicU64,
+    machine: Mutex<Machine>,
+}
+
+impl Core {
+    pub fn new(env: Arc<Environment>, run: Arc<Env>, generation: Arc<Generation>, names: Arc<dyn Names>) -> Self {
+        let fuel = AtomicU64::new(env.limits.fuel);
+        Core { env, run, generation, names, fuel, machine: Mutex::new(Machine::default()) }
+    }
+
+    /// The changing part, for a moment.
+    pub fn machine(&self) -> MutexGuard<'_, Machine> {
+        lock(&self.machine)
+    }
+
+    /// Takes fuel.
+    pub fn charge(&self, steps: u64) -> PyResult<()> {
+        let left = self.fuel.load(Ordering::Relaxed);
+        match left.checked_sub(steps) {
+            Some(left) => {
+                self.fuel.store(left, Ordering::Relaxed);
+                Ok(())
+            }
+            None => {
+                self.fuel.store(0, Ordering::Relaxed);
+                Err(PyErr::limit(format!("the template ran too long: its limit is {} steps", self.env.limits.fuel)))
+            }
+        }
+    }
+
+    /// The context of what is running.
+    pub fn context(&self) -> PyResult<Arc<Context>> {
+        self.machine().contexts.last().cloned().ok_or_else(|| PyErr::unsupported("a template without a context"))
+    }
+
+    /// What filters and tests need, inside or outside of `autoescape`.
+    pub fn cx(&self, autoescape: bool) -> Cx {
+        Cx { env: self.run.clone(), autoescape }
+    }
+}
