@@ -20,6 +20,7 @@ mod outcome;
 mod play_args;
 mod render;
 mod resolve;
+mod render_jsonl;
 mod select;
 
 pub use outcome::{Exit, Failure, Io, Outcome};

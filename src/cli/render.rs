@@ -6,7 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value as Json;
 
 use super::play_args::{self, PlayArgs};
-use super::{Exit, Failure, Io, Outcome, select};
+use super::{Exit, Failure, Io, Outcome, render_jsonl, select};
 use crate::context::Masker;
 use crate::jinja::Engine;
 use crate::pipeline::{self, Pipeline, Renderer, RunOutcome, file_name};
@@ -18,6 +18,10 @@ use crate::report::{self, Shown};
 pub struct Args {
     /// Pipelines: folders or files; without one, every pipeline below templates/
     pipelines: Vec<Utf8PathBuf>,
+
+    /// Answer requests: one JSON object a line in, one answer a line out
+    #[arg(long, exclusive = true)]
+    jsonl: bool,
 
     #[command(flatten)]
     play: PlayArgs,
@@ -61,6 +65,9 @@ pub enum Format {
 
 /// Renders template fields.
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
+    if args.jsonl {
+        return render_jsonl::run(io);
+    }
     let pipelines = select::pipelines(&args.pipelines, io)?;
     args.play.check(&pipelines)?;
     check_tasks(args, &pipelines)?;

@@ -9,5 +9,5 @@ use super::user_macros;
 /// `create_template_env` for a run whose Dag sets nothing special: sandboxed or native, Airflow's filters, the user macros of
 /// the run.
 pub fn environment(run: &Run, native: bool) -> PyResult<Environment> {
-    Ok(Environment { native, globals: user_macros(run)?, ..Environment::default() })
+    Ok(Environment { native, globals: user_macros(run)?, filters: super::filters(), ..Environment::default() })
 }

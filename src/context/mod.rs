@@ -15,6 +15,7 @@ mod dates;
 mod dump;
 mod enums;
 mod environment;
+mod filters;
 mod inlet_events;
 mod keys;
 mod lookup;
@@ -49,6 +50,7 @@ use crate::run::{Instant, Run};
 use keys::Key;
 
 pub use environment::environment;
+pub use filters::filters;
 pub use masker::Masker;
 pub use surroundings::{AssetItem, DagInfo, MissingXCom, Profile, StoredEvent, Surroundings, TaskInfo};
 pub use table::{Entry, describe};

@@ -96,9 +96,7 @@ impl Default for Generation {
         runtime::register(&mut mini);
         mini.set_keep_trailing_newline();
         mini.set_recursion_limit(RECURSION);
-        mini.set_auto_escape_callback(|name| {
-            if name.ends_with(ESCAPED) { AutoEscape::Html } else { AutoEscape::None }
-        });
+        mini.set_auto_escape_callback(|name| if name.ends_with(ESCAPED) { AutoEscape::Html } else { AutoEscape::None });
         let table = units.clone();
         mini.set_loader(move |name| {
             let units = table.read().unwrap_or_else(PoisonError::into_inner);
@@ -219,7 +217,6 @@ pub(crate) fn compile_units(
         native: env.native,
         filters: env.filters.keys().map(String::as_str).collect(),
         tests: env.tests.keys().map(String::as_str).collect(),
-        syntax: &env.syntax,
         name,
         exports,
     };

@@ -90,5 +90,5 @@ impl std::error::Error for TemplateError {}
 
 /// Python's `repr` of a plain string, for messages.
 pub(crate) fn quoted(text: &str) -> String {
-    format!("'{text}'")
+    crate::python::repr_str(text)
 }

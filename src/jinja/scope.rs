@@ -81,18 +81,6 @@ impl Scopes {
         None
     }
 
-    /// How a variable is loaded, looking outwards.
-    pub fn find_load(&self, id: SymbolsId, ident: &str) -> Option<&Load> {
-        let mut at = Some(id);
-        while let Some(id) = at {
-            if let Some(found) = self.frames[id].loads.get(ident) {
-                return Some(found);
-            }
-            at = self.frames[id].parent;
-        }
-        None
-    }
-
     /// The loads of a frame, in order.
     pub fn loads(&self, id: SymbolsId) -> impl Iterator<Item = (&Arc<str>, &Load)> {
         self.frames[id].loads.iter()

@@ -82,6 +82,11 @@ impl Undefined {
         object(Undefined { kind, class: "SecurityError", reason: Reason::Hint(hint.into()) })
     }
 
+    /// True when it stands for that name of the context.
+    pub fn is_name(&self, name: &str) -> bool {
+        matches!(&self.reason, Reason::Name(own) if &**own == name)
+    }
+
     /// The class of this value.
     pub fn kind(&self) -> UndefinedKind {
         self.kind

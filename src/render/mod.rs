@@ -4,6 +4,7 @@
 //! which endings make a string a file name; [`TaskTemplates::render`] renders every field for one template context.
 
 pub mod operators;
+pub mod request;
 mod task;
 mod text;
 mod value;

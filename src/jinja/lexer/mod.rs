@@ -97,7 +97,8 @@ fn is_word(c: char) -> bool {
 
 fn is_identifier(name: &str) -> bool {
     let mut chars = name.chars();
-    chars.next().is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c)) && chars.all(unicode_ident::is_xid_continue)
+    chars.next().is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c))
+        && chars.all(unicode_ident::is_xid_continue)
 }
 
 fn count_lines(text: &str) -> usize {
@@ -212,7 +213,11 @@ impl<'s> Lexer<'s, '_> {
     fn lstripped<'t>(&self, text: &'t str) -> &'t str {
         let at = text.rfind('\n').map_or(0, |newline| newline + 1);
         let tail = &text[at..];
-        if (at > 0 || self.line_starting) && !tail.is_empty() && tail.chars().all(is_space) { &text[..at] } else { text }
+        if (at > 0 || self.line_starting) && !tail.is_empty() && tail.chars().all(is_space) {
+            &text[..at]
+        } else {
+            text
+        }
     }
 
     /// The next place where something opens.
@@ -406,8 +411,9 @@ impl<'s> Lexer<'s, '_> {
     fn name(&mut self, rest: &'s str) -> Result<(), TemplateError> {
         let name = &rest[..rest.len() - rest.trim_start_matches(is_word).len()];
         if !name.is_ascii() && !is_identifier(name) {
-            return Err(TemplateError::syntax("Invalid character in identifier", self.line)
-                .at(self.pos..self.pos + name.len()));
+            return Err(
+                TemplateError::syntax("Invalid character in identifier", self.line).at(self.pos..self.pos + name.len())
+            );
         }
         self.emit(TokenKind::Name, TokenValue::Name(name), name.len());
         Ok(())

@@ -77,10 +77,11 @@ impl<'s> Token<'s> {
 
     /// True for this operator.
     pub fn is_op(&self, op: &str) -> bool {
-        self.kind == TokenKind::Op(match self.kind {
-            TokenKind::Op(own) if own == op => own,
-            _ => return false,
-        })
+        self.kind
+            == TokenKind::Op(match self.kind {
+                TokenKind::Op(own) if own == op => own,
+                _ => return false,
+            })
     }
 
     /// `describe_token`: the name itself, else the kind's description.

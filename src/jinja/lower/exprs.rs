@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::super::ast::{BinOp, CallArgs, CompareOp, Const, Expr, ExprKind, UnaryOp};
-use super::super::scope::Load;
 use super::super::{TemplateError, filters, tests};
 use super::{Frame, Lowering, Result, assertion};
 
@@ -12,9 +11,9 @@ const MAX_ARGS: usize = 500;
 
 /// Words of Python that cannot be written as keyword arguments; Jinja2 then passes a dict, in which repeating is allowed.
 const PYTHON_KEYWORDS: [&str; 35] = [
-    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif",
-    "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or",
-    "pass", "raise", "return", "try", "while", "with", "yield",
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
+    "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
+    "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
 
 /// A filter or a test.
@@ -172,16 +171,10 @@ impl Lowering<'_> {
             Some(ident) => Ok(ident.clone()),
             None => {
                 let name = super::super::error::quoted(name);
-                let message =
-                    format!("Tried to resolve a name to a reference that was unknown to the frame ({name})");
+                let message = format!("Tried to resolve a name to a reference that was unknown to the frame ({name})");
                 Err(TemplateError::new("AssertionError", message).at_line(expr.line).at(expr.span.range()))
             }
         }
-    }
-
-    /// True when nothing may be known of the variable's value: it can be undefined.
-    pub(super) fn is_parameter(&self, frame: Frame, ident: &str) -> bool {
-        matches!(self.scopes.find_load(frame.symbols, ident), Some(Load::Parameter))
     }
 
     fn sequence(&mut self, filter: &str, items: &[Expr], expr: &Expr, frame: Frame) -> Result<()> {

@@ -6,6 +6,7 @@ use super::super::ast::{Expr, ExprKind, For, Signature, Stmt, StmtKind};
 use super::super::scope::ForPart;
 use super::super::visit::{NameUse, names_in_body, names_in_expr, statements, undeclared};
 use super::frames::declares_functions;
+use super::statements::targets;
 use super::{Frame, Lowering, Result, TemplateError, assertion};
 
 /// Bytes of lowered source that count as one step of a loop's turn.
@@ -43,12 +44,7 @@ impl Lowering<'_> {
             return Ok((self.variable(name, target, frame)?.to_string(), None));
         }
         let (shape, names, _) = self.unpacking(target, frame)?;
-        let target = match names.as_slice() {
-            [] => "unused".to_owned(),
-            [only] => format!("({only},)"),
-            _ => format!("({})", names.join(", ")),
-        };
-        Ok((target, Some(shape)))
+        Ok((targets(&names), Some(shape)))
     }
 
     /// A loop whose body does not look at `loop`.
@@ -275,7 +271,9 @@ impl Lowering<'_> {
 
     fn variable_of(&self, name: &str, stmt: &Stmt, frame: Frame) -> Result<Arc<str>> {
         self.scopes.find(frame.symbols, name).cloned().ok_or_else(|| {
-            TemplateError::new("AssertionError", format!("unknown name {name}")).at_line(stmt.line).at(stmt.span.range())
+            TemplateError::new("AssertionError", format!("unknown name {name}"))
+                .at_line(stmt.line)
+                .at(stmt.span.range())
         })
     }
 

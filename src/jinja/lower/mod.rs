@@ -15,10 +15,10 @@ mod writer;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::TemplateError;
 use super::ast::{Span, Stmt, StmtKind, Template};
 use super::scope::{Scopes, SymbolsId};
 use super::visit::{statements, undeclared};
-use super::{Syntax, TemplateError};
 
 pub use writer::Place;
 use writer::Writer;
@@ -32,8 +32,6 @@ pub struct Settings<'e> {
     pub filters: HashSet<&'e str>,
     /// Tests that replace Jinja2's own or add to them.
     pub tests: HashSet<&'e str>,
-    /// The syntax settings.
-    pub syntax: &'e Syntax,
     /// The template's name, which messages mention.
     pub name: Option<&'e str>,
     /// The template may be loaded by another one: assignments at its top must be visible to that.
@@ -52,7 +50,7 @@ pub struct Unit {
 }
 
 /// Lowers a parsed template: the root first, then its blocks in the order of their appearance.
-pub fn lower(template: &Template, settings: &Settings<'_>) -> Result<Vec<Unit>, TemplateError> {
+pub fn lower(template: &Template, settings: &Settings<'_>) -> Result<Vec<Unit>> {
     let mut blocks = Vec::new();
     let mut composed = false;
     let mut extends = false;
@@ -76,7 +74,6 @@ pub fn lower(template: &Template, settings: &Settings<'_>) -> Result<Vec<Unit>, 
         temporaries: 0,
         extends_so_far: 0,
         known_extends: false,
-        have_extends: extends,
         exports: settings.exports || composed,
         parameters: Vec::new(),
         loops: Vec::new(),
@@ -114,7 +111,6 @@ struct Lowering<'e> {
     temporaries: usize,
     extends_so_far: usize,
     known_extends: bool,
-    have_extends: bool,
     exports: bool,
     /// Parameters of the macro whose defaults are being emitted that have no value yet.
     parameters: Vec<Arc<str>>,

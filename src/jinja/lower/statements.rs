@@ -187,9 +187,9 @@ impl Lowering<'_> {
                 if names.is_empty() {
                     self.out.push("{% set unused = ");
                 } else {
-                    self.out.push("{% set (");
-                    self.out.push(&names.join(", "));
-                    self.out.push(if names.len() == 1 { ",) = " } else { ") = " });
+                    self.out.push("{% set ");
+                    self.out.push(&targets(&names));
+                    self.out.push(" = ");
                 }
                 value(self)?;
                 self.out.push("|");
@@ -486,5 +486,14 @@ impl Lowering<'_> {
             self.export(alias, frame, "export_private");
         }
         Ok(())
+    }
+}
+
+/// Several variables as a target of minijinja's; a single one stands for itself.
+pub(super) fn targets(names: &[String]) -> String {
+    match names {
+        [] => "unused".to_owned(),
+        [only] => only.clone(),
+        _ => format!("({})", names.join(", ")),
     }
 }

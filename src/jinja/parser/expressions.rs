@@ -218,7 +218,7 @@ impl Parser<'_> {
             }
             TokenKind::Op("(") => {
                 self.next()?;
-                let mut inside = self.nested(|parser| parser.parse_tuple(Items::Expressions, None, true))?;
+                let mut inside = self.nested(|parser| parser.parse_tuple(Items::Expressions, true))?;
                 self.expect_op(")")?;
                 if matches!(inside.kind, ExprKind::Tuple(_)) {
                     inside.span = self.span(start, self.last_end);
@@ -231,13 +231,13 @@ impl Parser<'_> {
         }
     }
 
-    fn is_tuple_end(&self, extra: Option<&str>) -> bool {
+    /// Jinja2 means `in` and `recursive` to end a tuple as well, but its check for them never holds.
+    fn is_tuple_end(&self) -> bool {
         matches!(self.current.kind, TokenKind::VariableEnd | TokenKind::BlockEnd | TokenKind::Op(")"))
-            || extra.is_some_and(|name| self.current.is_name(name))
     }
 
     /// An expression, or a tuple if there are commas.
-    pub(super) fn parse_tuple(&mut self, items: Items, end: Option<&str>, parentheses: bool) -> Result<Expr> {
+    pub(super) fn parse_tuple(&mut self, items: Items, parentheses: bool) -> Result<Expr> {
         let (mut line, start) = (self.current.line, self.current.start);
         let mut args = Vec::new();
         let mut is_tuple = false;
@@ -245,7 +245,7 @@ impl Parser<'_> {
             if !args.is_empty() {
                 self.expect_op(",")?;
             }
-            if self.is_tuple_end(end) {
+            if self.is_tuple_end() {
                 break;
             }
             args.push(match items {
@@ -351,11 +351,8 @@ impl Parser<'_> {
             }
             args.push(self.parse_subscribed()?);
         }
-        let index = if args.len() == 1 {
-            args.pop()
-        } else {
-            Some(self.expr(ExprKind::Tuple(args), token.line, inside)?)
-        };
+        let index =
+            if args.len() == 1 { args.pop() } else { Some(self.expr(ExprKind::Tuple(args), token.line, inside)?) };
         self.expect_op("]")?;
         match index {
             Some(index) => self.expr(ExprKind::Getitem(Box::new(node), Box::new(index)), token.line, start),

@@ -21,7 +21,8 @@ type Result<T> = std::result::Result<T, TemplateError>;
 /// Parses a template.
 pub fn parse(source: &str, syntax: &Syntax) -> Result<Template> {
     let normalized = Normalized::new(source, syntax.keep_trailing_newline);
-    let parsed = Parser::new(lex(&normalized.text, syntax), &normalized, syntax).and_then(|mut parser| parser.template());
+    let parsed =
+        Parser::new(lex(&normalized.text, syntax), &normalized, syntax).and_then(|mut parser| parser.template());
     parsed.map_err(|mut error| {
         if let Some(range) = &mut error.range {
             *range = normalized.original(range.start)..normalized.original(range.end);
@@ -152,7 +153,9 @@ impl<'s> Parser<'s> {
 
     fn too_deep<T>(&self, what: &str) -> Result<T> {
         let message = format!("{what} nested too deeply: Python's recursion limit stops Airflow at about this depth");
-        Err(TemplateError::new("LimitExceeded", message).at_line(self.current.line).at(self.current.start..self.current.end))
+        Err(TemplateError::new("LimitExceeded", message)
+            .at_line(self.current.line)
+            .at(self.current.start..self.current.end))
     }
 
     /// A span in the original source.

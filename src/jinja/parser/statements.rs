@@ -45,7 +45,7 @@ impl<'s> Parser<'s> {
                 }
                 TokenKind::VariableBegin => {
                     self.next()?;
-                    let expr = self.parse_tuple(Items::Expressions, None, false)?;
+                    let expr = self.parse_tuple(Items::Expressions, false)?;
                     first_line.get_or_insert(expr.line);
                     pieces.push(Piece::Expr(expr));
                     self.expect_kind(TokenKind::VariableEnd)?;
@@ -162,9 +162,9 @@ impl<'s> Parser<'s> {
 
     fn parse_set(&mut self) -> Result<StmtKind> {
         self.next()?;
-        let target = self.parse_assign_target(None, true)?;
+        let target = self.parse_assign_target(true)?;
         if self.skip_op("=")? {
-            let value = self.parse_tuple(Items::Expressions, None, false)?;
+            let value = self.parse_tuple(Items::Expressions, false)?;
             return Ok(StmtKind::Assign(target, value));
         }
         let start = self.current.start;
@@ -175,9 +175,9 @@ impl<'s> Parser<'s> {
 
     fn parse_for(&mut self) -> Result<StmtKind> {
         self.next()?;
-        let target = self.parse_assign_target(Some("in"), false)?;
+        let target = self.parse_assign_target(false)?;
         self.expect_name("in")?;
-        let iter = self.parse_tuple(Items::NoCondExpr, Some("recursive"), false)?;
+        let iter = self.parse_tuple(Items::NoCondExpr, false)?;
         let test = if self.skip_name("if")? { Some(self.parse_expression()?) } else { None };
         let recursive = self.skip_name("recursive")?;
         let body = self.parse_statements(&["endfor", "else"])?;
@@ -189,7 +189,7 @@ impl<'s> Parser<'s> {
         self.next()?;
         let mut branches = Vec::new();
         loop {
-            let test = self.parse_tuple(Items::NoCondExpr, None, false)?;
+            let test = self.parse_tuple(Items::NoCondExpr, false)?;
             let body = self.parse_statements(&["elif", "else", "endif"])?;
             branches.push(Branch { test, body });
             let token = self.next()?;
@@ -208,7 +208,7 @@ impl<'s> Parser<'s> {
             if !pairs.is_empty() {
                 self.expect_op(",")?;
             }
-            let target = self.parse_assign_target(None, false)?;
+            let target = self.parse_assign_target(false)?;
             self.expect_op("=")?;
             pairs.push((target, self.parse_expression()?));
         }
@@ -289,33 +289,33 @@ impl<'s> Parser<'s> {
         let template = self.parse_expression()?;
         self.expect_name("import")?;
         let mut names = Vec::new();
-        let mut with_context = None;
-        loop {
+        let with_context = loop {
             if !names.is_empty() {
                 self.expect_op(",")?;
             }
             if self.current.kind != TokenKind::Name {
                 self.expect_kind(TokenKind::Name)?;
             }
-            with_context = self.parse_context()?;
-            if with_context.is_some() {
-                break;
+            let context = self.parse_context()?;
+            if context.is_some() {
+                break context;
             }
             let (line, range) = (self.current.line, self.current.start..self.current.end);
             let (name, _) = self.parse_target_name()?;
             if name.starts_with('_') {
                 let mut error =
-                    super::TemplateError::syntax("names starting with an underline can not be imported", line).at(range);
+                    super::TemplateError::syntax("names starting with an underline can not be imported", line)
+                        .at(range);
                 error.class = "TemplateAssertionError".into();
                 return Err(error);
             }
             let alias = if self.skip_name("as")? { self.parse_target_name()?.0 } else { name.clone() };
             names.push((name, alias));
-            with_context = self.parse_context()?;
-            if with_context.is_some() || !self.current.is_op(",") {
-                break;
+            let context = self.parse_context()?;
+            if context.is_some() || !self.current.is_op(",") {
+                break context;
             }
-        }
+        };
         Ok(StmtKind::FromImport(FromImport { template, names, with_context: with_context.unwrap_or(false) }))
     }
 
@@ -379,7 +379,7 @@ impl<'s> Parser<'s> {
 
     fn parse_do(&mut self) -> Result<StmtKind> {
         self.next()?;
-        Ok(StmtKind::ExprStmt(self.parse_tuple(Items::Expressions, None, false)?))
+        Ok(StmtKind::ExprStmt(self.parse_tuple(Items::Expressions, false)?))
     }
 
     /// A single name as a target.
@@ -392,9 +392,9 @@ impl<'s> Parser<'s> {
     }
 
     /// A name, tuple of names or (when allowed) namespace attribute.
-    fn parse_assign_target(&mut self, end: Option<&str>, namespace: bool) -> Result<Expr> {
+    fn parse_assign_target(&mut self, namespace: bool) -> Result<Expr> {
         let start = self.current.start;
-        let target = self.parse_tuple(Items::Primary { namespace }, end, false)?;
+        let target = self.parse_tuple(Items::Primary { namespace }, false)?;
         if !can_assign(&target) {
             let message = format!("can't assign to {}", quoted(class_name(&target)));
             return self.fail_at(message, target.line, start..self.last_end);

@@ -177,9 +177,8 @@ impl Given {
     }
 
     fn add_mapping(&mut self, mapping: &Value, it: &mut dyn Interp) -> PyResult<()> {
-        let not_a_mapping = || {
-            PyErr::type_error(format!("argument after ** must be a mapping, not {}", python::type_name(mapping)))
-        };
+        let not_a_mapping =
+            || PyErr::type_error(format!("argument after ** must be a mapping, not {}", python::type_name(mapping)));
         if super::super::undefined::is_undefined(mapping) {
             // Python asks it for its keys
             python::getattr(mapping, "keys", it)?;
@@ -264,7 +263,8 @@ fn sandboxed_format(run: &Arc<Env>, text: &Value, name: &str, args: &Args<'_>, i
 
 /// True when the error of a lookup stands for an undefined name of the context.
 pub(super) fn is_missing(value: &Value, name: &str) -> bool {
-    value.is_undefined() || super::super::undefined::as_undefined(value).is_some_and(|undefined| undefined.is_name(name))
+    value.is_undefined()
+        || super::super::undefined::as_undefined(value).is_some_and(|undefined| undefined.is_name(name))
 }
 
 /// Values of variables for another template, without those that are missing.

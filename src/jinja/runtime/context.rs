@@ -105,7 +105,10 @@ impl Context {
     pub fn exported(&self) -> IndexMap<Arc<str>, Value> {
         let vars = lock(&self.vars);
         let names = lock(&self.exported);
-        vars.iter().filter(|(name, _)| names.contains(*name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+        vars.iter()
+            .filter(|(name, _)| names.contains(*name))
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
     }
 
     /// The blocks of that name.

@@ -47,7 +47,6 @@ pub(crate) struct Machine {
 }
 
 /// One rendering.
-#[derive(Debug)]
 pub(crate) struct Core {
     pub env: Arc<Environment>,
     pub run: Arc<Env>,
@@ -55,6 +54,12 @@ pub(crate) struct Core {
     pub names: Arc<dyn Names>,
     fuel: AtomicU64,
     machine: Mutex<Machine>,
+}
+
+impl std::fmt::Debug for Core {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Core").field("env", &self.env).field("fuel", &self.fuel).finish_non_exhaustive()
+    }
 }
 
 impl Core {

@@ -34,11 +34,17 @@ pub(super) fn register(mini: &mut Mini<'static>) {
 pub(crate) struct Function {
     body: Value,
     context: Arc<Context>,
+    /// Its result is what it gives (a loop's filter), not what it writes.
+    gives: bool,
 }
 
 impl Function {
     pub fn new(body: Value, context: Arc<Context>) -> Self {
-        Function { body, context }
+        Function { body, context, gives: false }
+    }
+
+    pub fn giving(body: Value, context: Arc<Context>) -> Self {
+        Function { body, context, gives: true }
     }
 
     /// Runs it; what it wrote is the result.
@@ -51,6 +57,9 @@ impl Function {
             let result = self.body.call(vm.state, args);
             let collected = if native { vm.core.machine().pieces.pop() } else { None };
             let text = result.map_err(|error| vm.caught(&error))?;
+            if self.gives {
+                return Ok(vm.core.machine().given.take().unwrap_or_default());
+            }
             match collected {
                 Some(collected) => pieces::concat(collected, vm),
                 None => Ok(text),

@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use minijinja::value::{Enumerator, Object, ObjectRepr};
-use minijinja::{Environment as Mini, Error, State};
+use minijinja::{Environment as Mini, State};
 
 use super::super::UndefinedKind;
 use super::super::undefined::Undefined;
+use super::context::Context;
 use super::core::{Core, lock};
 use super::functions::Function;
 use super::vm::{Detached, Vm, core, raise};
@@ -33,10 +34,12 @@ pub(super) fn register(mini: &mut Mini<'static>) {
     mini.add_filter("loop_object", |state: &mut State<'_, '_>, args: &[Value]| -> Outcome {
         let mut vm = Vm::new(state)?;
         let context = vm.core.context().map_err(raise)?;
-        let function = |value: &Value| (!value.is_none()).then(|| object(Function::new(value.clone(), context.clone())));
+        let function = |value: &Value, make: fn(Value, Arc<Context>) -> Function| {
+            (!value.is_none()).then(|| object(make(value.clone(), context.clone())))
+        };
         let setup = Arc::new(Setup {
-            test: function(argument(args, 1)),
-            body: function(argument(args, 2)),
+            test: function(argument(args, 1), Function::giving),
+            body: function(argument(args, 2), Function::new),
             cost: cost(argument(args, 3)),
             shape: shape(argument(args, 4)),
             undefined: vm.core.env.undefined,
@@ -515,4 +518,3 @@ impl PyObject for LoopContext {
         recurse(&inner, it)
     }
 }
-

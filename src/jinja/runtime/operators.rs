@@ -22,9 +22,7 @@ pub(super) fn register(mini: &mut Mini<'static>) {
         )*};
     }
     compare!("eq" => Eq, "ne" => Ne, "lt" => Lt, "le" => Le, "gt" => Gt, "ge" => Ge);
-    mini.add_filter("contained", |state: &mut State<'_, '_>, args: &[Value]| {
-        contained(state, args).map(Value::from)
-    });
+    mini.add_filter("contained", |state: &mut State<'_, '_>, args: &[Value]| contained(state, args).map(Value::from));
     mini.add_filter("not_contained", |state: &mut State<'_, '_>, args: &[Value]| {
         contained(state, args).map(|found| Value::from(!found))
     });

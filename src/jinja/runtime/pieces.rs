@@ -1,8 +1,5 @@
 //! Output: how values are written, and native mode, where they are collected as they are.
 
-use std::fmt::Write as _;
-
-use minijinja::value::ValueKind;
 use minijinja::{AutoEscape, Environment as Mini, Error, ErrorKind, Output, State};
 
 use super::super::markup;
@@ -122,9 +119,4 @@ pub(crate) fn concat(pieces: Vec<Value>, it: &mut dyn Interp) -> PyResult {
         }
         Err(error) => Err(error),
     }
-}
-
-/// True for what filters hand over inside the engine only.
-pub(super) fn is_engine_value(value: &Value) -> bool {
-    matches!(value.kind(), ValueKind::Undefined)
 }

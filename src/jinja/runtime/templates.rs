@@ -135,6 +135,19 @@ fn block(state: &mut State<'_, '_>, args: &[Value], required: bool) -> Outcome {
     run(&mut vm, &unit, &context)
 }
 
+/// Loads the parent: its blocks go behind those of the templates that extend it.
+fn extends(state: &mut State<'_, '_>, args: &[Value]) -> Outcome {
+    let mut vm = Vm::new(state)?;
+    let program = get_template(&mut vm, argument(args, 0)).map_err(raise_template)?;
+    let context = vm.core.context().map_err(raise)?;
+    let mut blocks = super::core::lock(&context.blocks);
+    for (name, unit) in program.block_units() {
+        blocks.entry(name.clone()).or_default().push(BlockUnit { unit: unit.clone() });
+    }
+    drop(blocks);
+    Ok(Value::from(program.root()))
+}
+
 fn super_reference(state: &mut State<'_, '_>, _args: &[Value]) -> Outcome {
     let core = core(state)?;
     let context = core.context().map_err(raise)?;

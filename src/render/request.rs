@@ -1,0 +1,114 @@
+//! One rendering as a request: the `render --jsonl` contract as a pure function from a line to its answer.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value as Json, json};
+
+use super::text;
+use crate::context::{self, Profile, Surroundings};
+use crate::jinja::{Engine, Environment, MemoryLoader, Names, Rendered, TemplateError};
+use crate::python::{self, PyErr, PyResult};
+use crate::run::Run;
+
+/// How messages name the search path of templates given with the request.
+const SEARCH_PATH: &str = "<searchpath>";
+
+/// The fields of an answer beside its `id`: `ok`, or `ok_native` with `type` and `repr`, or `error`.
+pub fn answer(engine: &Engine, request: &Json) -> Map<String, Json> {
+    match render(engine, request) {
+        Ok(fields) => fields,
+        Err(error) => Map::from_iter([("error".to_owned(), error_json(&error))]),
+    }
+}
+
+/// The `error` of an answer: Python's class and text, and the place in the template.
+pub fn error_json(error: &TemplateError) -> Json {
+    let mut fields = Map::new();
+    fields.insert("kind".into(), error.class.clone().into());
+    fields.insert("message".into(), error.message.clone().into());
+    if let Some(line) = error.line {
+        fields.insert("line".into(), line.into());
+    }
+    if let Some(template) = &error.template {
+        fields.insert("template".into(), template.clone().into());
+    }
+    if let Some(hint) = &error.hint {
+        fields.insert("hint".into(), hint.clone().into());
+    }
+    Json::Object(fields)
+}
+
+fn render(engine: &Engine, request: &Json) -> Result<Map<String, Json>, TemplateError> {
+    let Json::Object(fields) = request else { return Err(refuse("a request is an object")) };
+    const KNOWN: [&str; 8] = ["id", "template", "files", "mode", "profile", "now", "run", "area"];
+    if let Some(name) = fields.keys().find(|name| !KNOWN.contains(&name.as_str())) {
+        return Err(refuse(&format!("a request has no field `{name}`")));
+    }
+    let template = fields.get("template").and_then(Json::as_str).ok_or_else(|| refuse("`template` is a text"))?;
+    let native = match fields.get("mode").map(|mode| mode.as_str()) {
+        None | Some(Some("string")) => false,
+        Some(Some("native")) => true,
+        Some(_) => return Err(refuse("`mode` is \"string\" or \"native\"")),
+    };
+    match fields.get("profile").map(|profile| profile.as_str()) {
+        None | Some(Some("airflow-3.3")) => {}
+        Some(Some("airflow-2.10")) => return Err(refuse("profile airflow-2.10 is not supported yet")),
+        Some(_) => return Err(refuse("`profile` is \"airflow-3.3\" or \"airflow-2.10\"")),
+    }
+    let now = fields.get("now").filter(|now| !now.is_null()).map(instant).transpose()?;
+    let loader = fields.get("files").filter(|files| !files.is_null()).map(files).transpose()?;
+    let run = Arc::new(Run::from_json(fields.get("run").cloned().unwrap_or(Json::Null))?);
+    let env = Arc::new(Environment {
+        native,
+        now,
+        globals: context::user_macros(&run)?,
+        filters: context::filters(),
+        loader: loader.map(|loader| Arc::new(loader) as _),
+        ..Environment::default()
+    });
+    let around = Surroundings { profile: Profile::Airflow33, ..Surroundings::default() };
+    let names: Arc<dyn Names> = Arc::new(context::build(run, Arc::new(around))?);
+    match engine.render(&env, template, &names)? {
+        Rendered::Text(text) => Ok(Map::from_iter([("ok".to_owned(), text.into())])),
+        Rendered::Native(value) => {
+            let mut out = Map::new();
+            if let Some(json) = text::to_json(&value) {
+                out.insert("ok_native".into(), json);
+            }
+            out.insert("type".into(), python::type_name(&value).into());
+            out.insert("repr".into(), python::repr(&value, &mut engine.interp(&env, &names))?.into());
+            Ok(out)
+        }
+    }
+}
+
+fn refuse(message: &str) -> TemplateError {
+    TemplateError::new("Unsupported", message)
+}
+
+fn files(files: &Json) -> Result<MemoryLoader, TemplateError> {
+    let Json::Object(files) = files else { return Err(refuse("`files` is an object of names and texts")) };
+    let files: Option<BTreeMap<String, String>> =
+        files.iter().map(|(name, text)| Some((name.clone(), text.as_str()?.to_owned()))).collect();
+    let files = files.ok_or_else(|| refuse("`files` is an object of names and texts"))?;
+    Ok(MemoryLoader::new(files, SEARCH_PATH))
+}
+
+fn instant(now: &Json) -> PyResult<DateTime<Utc>> {
+    let text = now.as_str().unwrap_or_default();
+    match DateTime::parse_from_rfc3339(text) {
+        Ok(now) => Ok(now.with_timezone(&Utc)),
+        Err(_) => Err(PyErr::unsupported("`now` is an instant such as \"2026-03-10T12:00:00Z\"")),
+    }
+}
+
+/// A request's answer as one JSON value, `id` first.
+pub fn answer_line(engine: &Engine, request: &Json) -> Json {
+    let mut fields = json!({"id": request.get("id").cloned().unwrap_or_default()});
+    if let Some(out) = fields.as_object_mut() {
+        out.extend(answer(engine, request));
+    }
+    fields
+}
