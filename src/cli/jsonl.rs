@@ -14,32 +14,66 @@ pub fn serve(
     out: &mut dyn Write,
     mut answer: impl FnMut(&Json) -> PyResult<Map<String, Json>>,
 ) -> Outcome {
+    serve_batches(input, out, 1, |requests| requests.iter().map(&mut answer).collect())
+}
+
+/// Answers every line, several at a time when several are there already: at most `limit`. `answer` returns one answer for
+/// each request it gets, in order.
+pub fn serve_batches(
+    input: impl Read,
+    out: &mut dyn Write,
+    limit: usize,
+    mut answer: impl FnMut(&[Json]) -> Vec<PyResult<Map<String, Json>>>,
+) -> Outcome {
     let mut input = BufReader::with_capacity(1 << 16, input);
     let mut line = Vec::new();
     loop {
-        line.clear();
-        if input.read_until(b'\n', &mut line)? == 0 {
-            return Ok(Exit::Success);
-        }
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
-        let (id, result) = match parse(&line) {
-            Ok(request) => (request.get("id").cloned().unwrap_or_default(), answer(&request)),
-            Err((id, error)) => (id, Err(error)),
-        };
-        let mut fields = Map::new();
-        fields.insert("id".to_owned(), id);
-        match result {
-            Ok(rest) => fields.extend(rest),
-            Err(error) => {
-                fields.insert("error".to_owned(), error_json(&error));
+        let mut ids: Vec<(Json, Option<PyErr>)> = Vec::new();
+        let mut requests = Vec::new();
+        let mut ended = false;
+        while ids.len() < limit {
+            // Never wait for a line while others wait for their answers.
+            if !ids.is_empty() && !input.buffer().contains(&b'\n') {
+                break;
+            }
+            line.clear();
+            if input.read_until(b'\n', &mut line)? == 0 {
+                ended = true;
+                break;
+            }
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            match parse(&line) {
+                Ok(request) => {
+                    ids.push((request.get("id").cloned().unwrap_or_default(), None));
+                    requests.push(request);
+                }
+                Err((id, error)) => ids.push((id, Some(error))),
             }
         }
-        serde_json::to_writer(&mut *out, &fields).map_err(std::io::Error::from)?;
-        out.write_all(b"\n")?;
-        // Whoever waits for this answer before asking on must get it.
-        if input.buffer().is_empty() {
+        let mut answers = if requests.is_empty() { Vec::new() } else { answer(&requests) }.into_iter();
+        for (id, refused) in ids {
+            let result = match refused {
+                Some(error) => Err(error),
+                None => answers.next().unwrap_or_else(|| Err(PyErr::unsupported("this request"))),
+            };
+            let mut fields = Map::new();
+            fields.insert("id".to_owned(), id);
+            match result {
+                Ok(rest) => fields.extend(rest),
+                Err(error) => {
+                    fields.insert("error".to_owned(), error_json(&error));
+                }
+            }
+            serde_json::to_writer(&mut *out, &fields).map_err(std::io::Error::from)?;
+            out.write_all(b"\n")?;
+        }
+        if ended {
+            return Ok(Exit::Success);
+        }
+        // Whoever waits for an answer before asking on must get it.
+        if limit > 1 || input.buffer().is_empty() {
             out.flush()?;
         }
     }

@@ -11,6 +11,8 @@ use clap::{Parser, Subcommand};
 
 mod completions;
 mod context;
+#[cfg(feature = "sqlite")]
+mod emit;
 mod inspect;
 mod inspect_asset;
 mod inspect_mapper;
@@ -18,10 +20,16 @@ mod inspect_timetable;
 pub mod jsonl;
 mod outcome;
 mod play_args;
+#[cfg(feature = "sqlite")]
+mod queue;
+#[cfg(feature = "sqlite")]
+mod queue_store;
 mod render;
 mod resolve;
 mod render_jsonl;
 mod select;
+#[cfg(feature = "sqlite")]
+mod tick;
 
 pub use outcome::{Exit, Failure, Io, Outcome};
 
@@ -43,6 +51,15 @@ enum Command {
     Render(render::Args),
     /// Show the runs that events make, what is still pending and why, and the audit log
     Resolve(resolve::Args),
+    /// Record an asset event in a stored queue
+    #[cfg(feature = "sqlite")]
+    Emit(emit::Args),
+    /// One pass of the scheduler over a stored queue
+    #[cfg(feature = "sqlite")]
+    Tick(tick::Args),
+    /// List or delete what is queued in a stored queue
+    #[cfg(feature = "sqlite")]
+    Queue(queue::Args),
     /// Print shell completions
     Completions(completions::Args),
 }
@@ -53,6 +70,12 @@ fn dispatch(command: &Command, io: &mut Io<'_>) -> Outcome {
         Command::Inspect(args) => inspect::run(args, io),
         Command::Render(args) => render::run(args, io),
         Command::Resolve(args) => resolve::run(args, io),
+        #[cfg(feature = "sqlite")]
+        Command::Emit(args) => emit::run(args, io),
+        #[cfg(feature = "sqlite")]
+        Command::Tick(args) => tick::run(args, io),
+        #[cfg(feature = "sqlite")]
+        Command::Queue(args) => queue::run(args, io),
         Command::Completions(args) => completions::run(args, io),
     }
 }

@@ -9,6 +9,7 @@ mod model;
 mod names;
 mod outcome;
 mod play;
+mod queue;
 pub mod reader;
 mod scenario;
 mod schedule;
@@ -25,6 +26,7 @@ pub use model::{AssetDef, Dag, Pipeline, Profile, Task, TaskField, UserDefined};
 pub use names::file_name;
 pub use outcome::{LogOutcome, Origin, Outcome, PendingAsset, PendingOutcome, RunOutcome, TaskResult, run_folders};
 pub use play::{PlayError, Played, PlayedRun, play};
+pub use queue::declare;
 pub use scenario::{
     Action, AliasAdd, Emit, ProducerRun, SCENARIO_KEYS, STEPS, Scenario, Step, TaskOutcome, load_scenario,
     scenario_files, scenario_from_source,

@@ -8,14 +8,15 @@ use sha2::{Digest, Sha256};
 
 use super::model::{Dag, Pipeline};
 use super::outcome::{LogOutcome, Origin, PendingAsset, PendingOutcome};
+use super::queue::declare;
 use super::scenario::{Action, Emit, ProducerRun, Scenario, TaskOutcome};
 use super::source::Place;
 use crate::asset::{AssetEvent, AssetKey, EventSource};
 use crate::python::PyErr;
 use crate::run::DagRun;
 use crate::schedule::{
-    self, AliasEvent, AssetChange, ConsumerDag, DateRule, Decision, Follow, OutletEvent, PendingStatus, Producer,
-    ScheduleError, Scheduler, TaskOutlets, validate_runtime_keys,
+    self, AliasEvent, AssetChange, DateRule, Decision, Follow, OutletEvent, PendingStatus, Producer, ScheduleError,
+    Scheduler, TaskOutlets, validate_runtime_keys,
 };
 use crate::timetable::{DagRunInfo, DataInterval, RunIdParts, TimeRestriction, Timetable, isoformat};
 
@@ -107,16 +108,7 @@ impl<'a> Player<'a> {
     fn new(pipeline: &'a Pipeline, scenario: &'a Scenario) -> Result<Self, PlayError> {
         let clock = scenario.clock().trunc_subsecs(6);
         let mut scheduler = Scheduler::default().with_seed(format!("{}/{}", pipeline.name, scenario.name));
-        for def in &pipeline.assets {
-            scheduler.add_asset(&def.asset.key())?;
-        }
-        for dag in &pipeline.dags {
-            let mut consumer = ConsumerDag::new(&dag.dag_id, dag.timetable.clone());
-            consumer.catchup = dag.catchup;
-            consumer.max_active_runs = usize::try_from(dag.max_active_runs).unwrap_or(usize::MAX);
-            consumer.paused = dag.is_paused;
-            scheduler.add_dag(consumer, clock)?;
-        }
+        declare(pipeline, &mut scheduler, clock)?;
         Ok(Player { pipeline, scenario, scheduler, clock, runs: Vec::new(), collected: 0, warnings: Vec::new() })
     }
 

@@ -7,9 +7,11 @@ mod json;
 mod problems;
 mod render;
 mod resolve;
+mod trace;
 
 pub use context::{context_json, context_table};
 pub use json::{render_json, render_jsonl, resolve_json};
 pub use problems::{Excerpt, excerpt, problems};
 pub use render::{Shown, field_error, instant, render_text, run_heading};
 pub use resolve::resolve_text;
+pub use trace::{decision_text, pending_text};

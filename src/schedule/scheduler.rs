@@ -279,6 +279,11 @@ impl Scheduler {
         &self.entries
     }
 
+    /// Drops the decisions so far: for a long stream of events that nobody will ask about.
+    pub fn forget(&mut self) {
+        self.entries.clear();
+    }
+
     /// Every run created so far, oldest first.
     pub fn runs(&self) -> Result<Vec<DagRun>, ScheduleError> {
         self.store.runs()
