@@ -704,15 +704,17 @@ pub fn less(a: &Value, b: &Value, it: &mut dyn Interp) -> PyResult<bool> {
 
 /// `round(x, ndigits)`; `None` for no digits.
 pub fn round(value: &Value, ndigits: Option<&Value>, it: &mut dyn Interp) -> PyResult {
+    let Some(num) = Num::of(value) else {
+        return Err(PyErr::type_error(format!("type {} doesn't define __round__ method", type_name(value))));
+    };
     let digits = match ndigits {
         Some(value) if !value.is_none() => Some(cargs::index(value)?),
         _ => None,
     };
-    match (Num::of(value), digits) {
-        (Some(Num::Float(float)), None) => float::round_float_to_int(float),
-        (Some(Num::Float(float)), Some(digits)) => float::round_float(float, digits).map(Value::from),
-        (Some(num), digits) => number::round_int(&num.to_bigint().unwrap_or_default(), digits.unwrap_or(0), it),
-        (None, _) => Err(PyErr::type_error(format!("type {} doesn't define __round__ method", type_name(value)))),
+    match (num, digits) {
+        (Num::Float(float), None) => float::round_float_to_int(float),
+        (Num::Float(float), Some(digits)) => float::round_float(float, digits).map(Value::from),
+        (num, digits) => number::round_int(&num.to_bigint().unwrap_or_default(), digits.unwrap_or(0), it),
     }
 }
 

@@ -101,7 +101,14 @@ pub fn filesizeformat(_: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Int
     if let Some(undefined) = as_undefined(subject) {
         return Err(undefined.error(it));
     }
-    let bytes = python::to_float(subject)?;
+    let bytes = match python::to_float(subject) {
+        // the message shows the value as it is
+        Err(error) if subject.is_safe() && error.class == "ValueError" => {
+            let shown = python::repr(subject, it)?;
+            return Err(PyErr::value_error(format!("could not convert string to float: {shown}")));
+        }
+        bytes => bytes?,
+    };
     let binary = binary.map_or(Ok(false), |binary| python::truth(binary, it))?;
     let (base, prefixes): (u128, [&str; 8]) = if binary {
         (1024, ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"])

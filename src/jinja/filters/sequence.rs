@@ -1,7 +1,7 @@
 //! Filters over sequences and mappings.
 
 use crate::jinja::Cx;
-use crate::jinja::markup::{escape, has_html, soft_str};
+use crate::jinja::markup::{escape, has_html, markup, soft_str};
 use crate::jinja::undefined::{Undefined, as_undefined, is_undefined};
 use crate::python::{self, Args, BinOp, CmpOp, Interp, PyErr, PyIter, PyResult, Value, View, downcast, text, view};
 
@@ -28,7 +28,15 @@ pub fn last(cx: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> P
     Sig::<0> { name: "do_last", leading: &["environment", "seq"], params: [], required: 0 }.bind(args)?;
     let items = match reversible(subject, it)? {
         Some((_, items)) => items,
-        None if text(subject).is_some() => python::to_vec(subject, it)?,
+        None if text(subject).is_some() => {
+            // reversed() subscripts, and a part of a Markup is a Markup
+            let last = python::to_vec(subject, it)?.pop();
+            return Ok(match last {
+                Some(last) if subject.is_safe() => markup(text(&last).unwrap_or_default()),
+                Some(last) => last,
+                None => undefined(cx, "No last item, sequence was empty."),
+            });
+        }
         None => {
             return Err(PyErr::type_error(format!("'{}' object is not reversible", python::type_name(subject))));
         }
@@ -297,6 +305,9 @@ pub fn attr(cx: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> P
             Some(value) => Ok(value),
             None => Ok(Undefined::element(cx.env.undefined, subject, &name)),
         },
-        None => Err(PyErr::type_error(format!("attribute name must be string, not '{}'", python::type_name(&name)))),
+        None => {
+            python::hash_key(&name)?;
+            Err(PyErr::type_error(format!("attribute name must be string, not '{}'", python::type_name(&name))))
+        }
     }
 }

@@ -42,7 +42,7 @@ pub fn unique(cx: &Cx, subject: &Value, args: &Args<'_>, _it: &mut dyn Interp) -
 
 /// The items of something to be sorted: also of a set, whose own order then does not matter.
 fn sortable(value: &Value, it: &mut dyn Interp) -> PyResult<(Vec<Value>, bool)> {
-    let unordered = downcast::<python::Set>(value).is_some();
+    let unordered = downcast::<python::Set>(value).is_some_and(|set| !set.is_ordered());
     Ok((python::to_vec_unordered(value, it)?, unordered))
 }
 

@@ -22,10 +22,13 @@ pub(super) fn wrap(line: &str, options: &Wrap<'_>, it: &mut dyn Interp) -> PyRes
         let width = python::repr(options.width, it)?;
         return Err(PyErr::value_error(format!("invalid width {width} (must be > 0)")));
     }
-    let width = match view(options.width) {
-        View::Int(width) => usize::try_from(width).unwrap_or(usize::MAX),
-        View::Bool(width) => usize::from(width),
-        _ => return Err(PyErr::unsupported("wordwrap with a width that is not a small int")),
+    // longest line in whole characters, and how much of a word goes on a line of its own; a float cannot cut
+    let (width, cuts) = match view(options.width) {
+        View::Int(width) => (usize::try_from(width).unwrap_or(usize::MAX), true),
+        View::Bool(width) => (usize::from(width), true),
+        View::Float(width) if !width.is_nan() => (width as usize, width < 1.0),
+        _ if python::big(options.width).is_some() => (usize::MAX, true),
+        _ => return Err(PyErr::unsupported("wordwrap with such a width")),
     };
     it.charge(line.len() as u64 / 8)?;
     let characters: Vec<char> = line.chars().collect();
@@ -39,14 +42,17 @@ pub(super) fn wrap(line: &str, options: &Wrap<'_>, it: &mut dyn Interp) -> PyRes
         let mut current: Vec<&[char]> = Vec::new();
         let mut used = 0;
         while let Some(chunk) = chunks.last() {
-            if chunk.len() > width - used {
+            if chunk.len() > width.saturating_sub(used) {
                 break;
             }
             used += chunk.len();
             current.extend(chunks.pop());
         }
         if chunks.last().is_some_and(|chunk| chunk.len() > width) {
-            break_word(&mut chunks, &mut current, width - used, options);
+            if !cuts && options.break_long_words {
+                return Err(PyErr::type_error("slice indices must be integers or None or have an __index__ method"));
+            }
+            break_word(&mut chunks, &mut current, if width == 0 { 1 } else { width.saturating_sub(used) }, options);
         }
         if current.last().is_some_and(|chunk| is_blank(chunk)) {
             current.pop();
