@@ -199,6 +199,14 @@ impl PyObject for Undefined {
         })
     }
 
+    fn has_method(&self, name: &str) -> bool {
+        matches!(name, "__int__" | "__float__" | "__complex__" | "__getitem__")
+    }
+
+    fn call_method(&self, _this: &Value, _name: &str, _args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
+        Err(self.error(it))
+    }
+
     fn is_callable(&self) -> bool {
         true
     }

@@ -5,7 +5,7 @@ use num_traits::{Signed, ToPrimitive};
 use super::number::{self, Num};
 use super::ops::char_count;
 use super::spec::{Style, float_text};
-use super::{Dict, Interp, PyErr, PyResult, Tuple, Value, View, downcast, float, markup, repr, type_name, view};
+use super::{Args, Dict, Interp, PyErr, PyResult, Tuple, Value, View, downcast, float, markup, repr, type_name, view};
 
 /// `text % values`.
 pub(crate) fn format(text: &str, values: &Value, it: &mut dyn Interp) -> PyResult<String> {
@@ -243,6 +243,9 @@ impl<'a> Printf<'a> {
                 let number = match Num::of(value) {
                     Some(num) => num.to_f64()?,
                     None if self.escape => float::to_float(value)?,
+                    None if super::has_method(value, "__float__") => {
+                        float::to_float(&super::call_method(value, "__float__", &Args::default(), it)?)?
+                    }
                     None => {
                         return Err(PyErr::type_error(format!("must be real number, not {}", type_name(value))));
                     }
@@ -304,6 +307,9 @@ impl<'a> Printf<'a> {
                 View::Float(float) => number::as_bigint(&number::float_to_int(float)?),
                 // markupsafe's helper has __int__, which reads text too; other types fail as if they were no numbers
                 _ if self.escape && super::text(value).is_some() => number::as_bigint(&float::to_int(value)?),
+                View::Object(object) if object.has_method("__int__") => {
+                    number::as_bigint(&object.call_method(value, "__int__", &Args::default(), it)?)
+                }
                 _ => None,
             },
             None => None,

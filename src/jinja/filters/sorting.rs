@@ -138,7 +138,7 @@ pub fn groupby(cx: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -
     let mut groups: Vec<(Value, Vec<Value>)> = Vec::new();
     for index in order {
         let same = match groups.last() {
-            Some((key, _)) => python::compare(CmpOp::Eq, key, &keys[index], it)?,
+            Some((key, _)) => same_key(key, &keys[index], it)?,
             None => false,
         };
         match groups.last_mut() {
@@ -157,6 +157,15 @@ pub fn groupby(cx: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -
     }
     let groups = groups.into_iter().map(|(key, members)| python::named_tuple(GROUP, vec![key, python::list(members)]));
     Ok(python::list(groups.collect()))
+}
+
+/// `a is b or a == b`, for keys of groups.
+fn same_key(a: &Value, b: &Value, it: &mut dyn Interp) -> PyResult<bool> {
+    let nan = |value: &Value| matches!(view(value), View::Float(float) if float.is_nan());
+    if nan(a) && nan(b) {
+        return Err(PyErr::unsupported("groupby with nan as key: whether two are one object, only CPython knows"));
+    }
+    python::identical_or_equal(a, b, it)
 }
 
 /// Keys sorted as `pprint` sorts those of a dict or set: what cannot be compared goes by the name of its type.
