@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json};
 
 use super::serialized::encoded;
 use super::{Downstream, KeyCap, PartitionMapper};
-use crate::asset::pytext::{repr, type_name};
+use crate::asset::pytext::{repr, str, type_name};
 use crate::python::{PyErr, PyResult, repr_str};
 
 /// Passes listed keys and refuses all others.
@@ -44,7 +44,7 @@ impl PartitionMapper for AllowedKeyMapper {
         if allowed {
             return Ok(Downstream::One(key.to_owned()));
         }
-        let (key, allowed) = (repr_str(key), repr(&self.allowed_keys));
+        let (key, allowed) = (repr_str(key), str(&self.allowed_keys));
         Err(PyErr::value_error(format!("Key {key} not in allowed keys {allowed}")))
     }
 

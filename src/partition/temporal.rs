@@ -1,7 +1,6 @@
 //! The mappers that read dates: `StartOfHourMapper` to `StartOfYearMapper`.
 
-use chrono::{Datelike, Duration, NaiveDateTime, NaiveTime, TimeZone, Timelike};
-use chrono_tz::OffsetComponents;
+use chrono::{Datelike, Duration, NaiveDateTime, NaiveTime, Timelike};
 use serde_json::{Map, Value as Json};
 
 use super::key_pattern::KeyPattern;
@@ -203,7 +202,7 @@ fn fields(moment: &Moment) -> Fields {
         None => {}
         Some(Offset::Zone(zone)) => {
             fields.tzname = Some(zone.abbreviation(moment.instant()));
-            fields.dst = is_dst(*zone, moment);
+            fields.dst = Some(zone.is_dst(moment.instant()));
         }
         Some(Offset::Fixed(_, Some(name))) => fields.tzname = Some(name.clone()),
         Some(Offset::Fixed(0, None)) => fields.tzname = Some("UTC".to_owned()),
@@ -214,13 +213,6 @@ fn fields(moment: &Moment) -> Fields {
         }
     }
     fields
-}
-
-/// `bool(tzinfo.dst(moment))`
-fn is_dst(zone: Zone, moment: &Moment) -> Option<bool> {
-    let Zone::Named(tz) = zone else { return Some(false) };
-    let offset = tz.offset_from_utc_datetime(&moment.instant().naive_utc());
-    Some(!offset.dst_offset().is_zero())
 }
 
 fn no_attribute(name: &str) -> PyErr {
