@@ -27,6 +27,7 @@ mod queue_store;
 mod render;
 mod resolve;
 mod render_jsonl;
+mod schema;
 mod select;
 #[cfg(feature = "sqlite")]
 mod tick;
@@ -60,6 +61,8 @@ enum Command {
     /// List or delete what is queued in a stored queue
     #[cfg(feature = "sqlite")]
     Queue(queue::Args),
+    /// Print the JSON Schema of pipeline or scenario files
+    Schema(schema::Args),
     /// Print shell completions
     Completions(completions::Args),
 }
@@ -76,6 +79,7 @@ fn dispatch(command: &Command, io: &mut Io<'_>) -> Outcome {
         Command::Tick(args) => tick::run(args, io),
         #[cfg(feature = "sqlite")]
         Command::Queue(args) => queue::run(args, io),
+        Command::Schema(args) => schema::run(args, io),
         Command::Completions(args) => completions::run(args, io),
     }
 }

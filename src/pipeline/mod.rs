@@ -33,3 +33,9 @@ pub use scenario::{
 };
 pub use source::{Place, Problem, Severity, Source};
 pub use task::TASK_KEYS;
+
+/// JSON Schema of pipeline files.
+pub const PIPELINE_SCHEMA: &str = include_str!("schema/pipeline.json");
+
+/// JSON Schema of scenario files.
+pub const SCENARIO_SCHEMA: &str = include_str!("schema/scenario.json");

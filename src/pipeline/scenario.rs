@@ -21,7 +21,7 @@ pub const SCENARIO_KEYS: [&str; 10] =
     ["now", "variables", "connections", "xcom", "prev_success", "ti", "conf", "steps", "follow", "runs"];
 
 /// Words that begin a step, and the keys each step may have besides.
-pub const STEPS: [(&str, &[&str]); 13] = [
+pub const STEPS: [(&str, &[&str]); 12] = [
     ("emit", &["partition_key", "partition_date", "extra", "source", "aliases", "at"]),
     ("run", &["partition_key", "logical_date", "conf", "tasks"]),
     ("tick", &[]),
@@ -34,7 +34,6 @@ pub const STEPS: [(&str, &[&str]); 13] = [
     ("mark_stale", &[]),
     ("unmark_stale", &[]),
     ("finish_runs", &[]),
-    ("delete_event", &[]),
 ];
 
 const TASK_KEYS: [&str; 4] = ["state", "extra", "add_partitions", "add"];
