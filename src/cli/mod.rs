@@ -25,8 +25,8 @@ mod queue;
 #[cfg(feature = "sqlite")]
 mod queue_store;
 mod render;
-mod resolve;
 mod render_jsonl;
+mod resolve;
 mod schema;
 mod select;
 #[cfg(feature = "sqlite")]

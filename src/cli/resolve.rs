@@ -1,21 +1,29 @@
 //! `partita resolve`
 
+use std::io;
+
 use camino::Utf8PathBuf;
 use serde_json::Value as Json;
 
 use super::play_args::{self, PlayArgs};
 use super::render::Format;
-use super::{Exit, Io, Outcome, select};
+use super::{Exit, Io, Outcome, jsonl, select};
 use crate::context::Masker;
 use crate::jinja::Engine;
 use crate::pipeline::{self, Renderer, RunOutcome};
+use crate::python::PyErr;
 use crate::report::{self, Shown};
+use crate::schedule::{ScheduleError, document};
 
 /// Arguments of `partita resolve`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Pipelines: folders or files; without one, every pipeline below templates/
     pipelines: Vec<Utf8PathBuf>,
+
+    /// Answer scenario documents: one JSON object a line in, one answer a line out
+    #[arg(long, exclusive = true)]
+    jsonl: bool,
 
     #[command(flatten)]
     play: PlayArgs,
@@ -31,6 +39,14 @@ pub struct Args {
 
 /// Shows the runs that events make, what is still pending and why, and the audit log.
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
+    if args.jsonl {
+        return jsonl::serve(io::stdin().lock(), io.out, |document| {
+            document::resolve(document).map(jsonl::ok).map_err(|error| match error {
+                ScheduleError::Python(error) => error,
+                other => PyErr::unsupported(other.to_string()),
+            })
+        });
+    }
     let pipelines = select::pipelines(&args.pipelines, io)?;
     args.play.check(&pipelines)?;
     let shown = Shown { dags: &args.play.dag, tasks: &[], fields: &[] };

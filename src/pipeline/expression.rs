@@ -1,11 +1,12 @@
-//! Jinja expressions in files: `ExpressionMapper`, user-defined macros and filters.
+//! Jinja expressions of `ExpressionMapper`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::jinja::{Engine, Environment, Names, Rendered, UserFunction};
+use crate::context;
+use crate::jinja::{Engine, Environment, Names, Rendered};
 use crate::partition::Evaluate;
-use crate::python::{self, Interp, List, PyErr, PyResult, Value, downcast};
+use crate::python::{List, PyErr, PyResult, Value, downcast};
 
 /// Evaluates expressions to values, not to text.
 #[derive(Debug)]
@@ -18,7 +19,7 @@ impl Default for Expressions {
     fn default() -> Self {
         // A native environment joins no pieces when there is one, and reads no literal out of what is no string: a list of
         // one item comes out as it is.
-        let environment = Environment { native: true, ..Environment::default() };
+        let environment = Environment { native: true, filters: context::filters(), ..Environment::default() };
         Expressions { engine: Engine::new(), environment: Arc::new(environment) }
     }
 }
@@ -37,34 +38,6 @@ impl Expressions {
             Ok(Rendered::Text(_)) => Err(PyErr::unsupported(format!("the expression {expression:?}"))),
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// A macro: a function whose expression reads `args` and `kwargs`.
-    pub fn function(this: &Arc<Self>, name: &str, expression: &str) -> Value {
-        let (this, expression) = (Arc::clone(this), expression.to_owned());
-        let _ = name;
-        python::function("macro", move |args, _: &mut dyn Interp| {
-            let kwargs = args.kw.iter().map(|(name, value)| (name.to_string(), value.clone()));
-            let names = BTreeMap::from([
-                ("args".to_owned(), python::list(args.pos.to_vec())),
-                ("kwargs".to_owned(), python::str_dict(kwargs)),
-            ]);
-            this.value(&expression, names)
-        })
-    }
-
-    /// A filter: its expression reads `value`, `args` and `kwargs`.
-    pub fn filter(this: &Arc<Self>, expression: &str) -> UserFunction {
-        let (this, expression) = (Arc::clone(this), expression.to_owned());
-        Arc::new(move |subject, args, _| {
-            let kwargs = args.kw.iter().map(|(name, value)| (name.to_string(), value.clone()));
-            let names = BTreeMap::from([
-                ("value".to_owned(), subject.clone()),
-                ("args".to_owned(), python::list(args.pos.to_vec())),
-                ("kwargs".to_owned(), python::str_dict(kwargs)),
-            ]);
-            this.value(&expression, names)
-        })
     }
 }
 

@@ -7,8 +7,7 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde_json::{Map, Value as Json};
 
-use super::expression::Expressions;
-use super::model::{Dag, Pipeline, Profile, Task, UserDefined};
+use super::model::{Dag, Pipeline, Profile, Task};
 use super::outcome::{Origin, Outcome, RunOutcome, TaskResult};
 use super::play::{PlayError, Played, PlayedRun, play};
 use super::scenario::Scenario;
@@ -16,8 +15,8 @@ use crate::asset::{Asset, AssetCondition};
 use crate::context::{
     self, AssetItem, DagInfo, Masker, MissingXCom, StoredEvent, Surroundings, TaskInfo, masker::Secrets,
 };
-use crate::jinja::{Engine, Environment, FileSystemLoader, Names, UserFunction};
-use crate::python::{self, PyErr, PyResult, Value};
+use crate::jinja::{Engine, Environment, FileSystemLoader, Names};
+use crate::python::{PyErr, PyResult};
 use crate::render::{FieldError, FieldPath, FieldValue, RenderedField, TaskTemplates, operators};
 use crate::run::{Run, TaskInstance};
 
@@ -388,31 +387,22 @@ fn environment(pipeline: &Pipeline, dag: &Dag, now: DateTime<Utc>) -> PyResult<A
         now: Some(now),
         ..Environment::default()
     };
-    environment.filters.extend(airflow_filters());
-    let expressions = Arc::new(Expressions::default());
-    for (name, defined) in pipeline.user_defined_macros.iter().chain(&dag.user_defined_macros) {
-        let value = match defined {
-            UserDefined::Value(json) => python::json::from_json(json)?,
-            UserDefined::Expression(text, _) => Expressions::function(&expressions, name, text),
-        };
-        environment.globals.insert(name.clone(), value);
-    }
-    for (name, defined) in pipeline.user_defined_filters.iter().chain(&dag.user_defined_filters) {
-        let filter: UserFunction = match defined {
-            UserDefined::Value(json) => {
-                let value: Value = python::json::from_json(json)?;
-                Arc::new(move |_, _, _| Ok(value.clone()))
-            }
-            UserDefined::Expression(text, _) => Expressions::filter(&expressions, text),
-        };
-        environment.filters.insert(name.clone(), filter);
+    environment.filters = context::filters();
+    let both = |of_pipeline: &Map<String, Json>, of_dag: &Map<String, Json>| {
+        let mut both = of_pipeline.clone();
+        both.extend(of_dag.clone());
+        both
+    };
+    let macros = both(&pipeline.user_defined_macros, &dag.user_defined_macros);
+    let filters = both(&pipeline.user_defined_filters, &dag.user_defined_filters);
+    if !macros.is_empty() || !filters.is_empty() {
+        let engine = Arc::new(Engine::new());
+        let inner = Environment { native: true, filters: context::filters(), now: Some(now), ..Environment::default() };
+        let inner = Arc::new(inner);
+        environment.globals.extend(context::user_defined_macros(&macros, &engine, &inner)?);
+        environment.filters.extend(context::user_defined_filters(&filters, &engine, &inner)?);
     }
     Ok(Arc::new(environment))
-}
-
-/// Filters that Airflow adds to Jinja2's.
-fn airflow_filters() -> BTreeMap<String, UserFunction> {
-    BTreeMap::new()
 }
 
 /// The event table after a scenario, as `inlet_events` reads it.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 
 use super::dag::read_dag;
 use super::expression::Expressions;
-use super::model::{AssetDef, Pipeline, Profile, UserDefined};
+use super::model::{AssetDef, Pipeline, Profile};
 use super::reader::Reader;
 use super::source::{Place, Problem, Severity, Source, suggestion};
 use super::yaml::{self, Kind, Node};
@@ -252,18 +252,21 @@ pub(super) fn search_path(reader: &mut Reader, node: Option<&Node>, root: &Utf8P
     folders.into_iter().map(Utf8PathBuf::from).collect()
 }
 
-pub(super) fn user_defined(reader: &mut Reader, node: Option<&Node>, what: &str) -> Vec<(String, UserDefined)> {
-    let Some(node) = node else { return Vec::new() };
-    let mut found = Vec::new();
+/// Macros or filters: values, or `{expression: "..."}`. A filter is always an expression.
+pub(super) fn user_defined(reader: &mut Reader, node: Option<&Node>, what: &str) -> Map<String, Json> {
+    let Some(node) = node else { return Map::new() };
+    let mut found = Map::new();
     for (name, _, value) in reader.entries(node, &format!("`{what}`")).unwrap_or_default() {
-        let defined = match value.get("expression") {
-            Some(expression) if matches!(&value.kind, Kind::Map(entries) if entries.len() == 1) => {
-                let Some(text) = reader.string(expression, &format!("the expression of `{name}`")) else { continue };
-                UserDefined::Expression(text, expression.place.clone())
-            }
-            _ => UserDefined::Value(value.to_json()),
-        };
-        found.push((name.to_owned(), defined));
+        let expression = value.get("expression").filter(|_| value.single_key().is_some());
+        if let Some(expression) = expression {
+            let _ = reader.string(expression, &format!("the expression of `{name}`"));
+        } else if what == "user_defined_filters" {
+            let problem = Problem::error(format!("filter `{name}` is not an expression"), value.place.clone());
+            reader.problem(
+                problem.help(format!("write {name}: {{expression: \"...\"}}, over `value`, `args` and `kwargs`")),
+            );
+        }
+        found.insert(name.to_owned(), value.to_json());
     }
     found
 }

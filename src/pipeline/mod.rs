@@ -22,7 +22,7 @@ pub use dag::DAG_KEYS;
 pub use expression::Expressions;
 pub use instance::{Renderer, outcome, render_scenario, resolve_scenario};
 pub use load::{ASSET_KEYS, CONNECTION_KEYS, FILE_NAMES, PIPELINE_KEYS, from_source, load, name_of};
-pub use model::{AssetDef, Dag, Pipeline, Profile, Task, TaskField, UserDefined};
+pub use model::{AssetDef, Dag, Pipeline, Profile, Task, TaskField};
 pub use names::file_name;
 pub use outcome::{LogOutcome, Origin, Outcome, PendingAsset, PendingOutcome, RunOutcome, TaskResult, run_folders};
 pub use play::{PlayError, Played, PlayedRun, play};

@@ -53,9 +53,9 @@ pub struct Pipeline {
     /// `dags`, in order.
     pub dags: Vec<Dag>,
     /// `user_defined_macros`
-    pub user_defined_macros: Vec<(String, UserDefined)>,
+    pub user_defined_macros: Map<String, Json>,
     /// `user_defined_filters`
-    pub user_defined_filters: Vec<(String, UserDefined)>,
+    pub user_defined_filters: Map<String, Json>,
     /// `variables`
     pub variables: Map<String, Json>,
     /// `connections`
@@ -77,15 +77,6 @@ pub struct AssetDef {
     pub asset: Asset,
     /// Where it is written.
     pub place: Place,
-}
-
-/// A value or an expression given as `user_defined_macros` or `user_defined_filters`.
-#[derive(Debug, Clone)]
-pub enum UserDefined {
-    /// A plain value.
-    Value(Json),
-    /// `{expression: "..."}`
-    Expression(String, Place),
 }
 
 /// A Dag.
@@ -126,9 +117,9 @@ pub struct Dag {
     /// `template_searchpath` of this Dag, then the pipeline's; the pipeline's folder comes first of all.
     pub template_searchpath: Vec<Utf8PathBuf>,
     /// `user_defined_macros` of this Dag
-    pub user_defined_macros: Vec<(String, UserDefined)>,
+    pub user_defined_macros: Map<String, Json>,
     /// `user_defined_filters` of this Dag
-    pub user_defined_filters: Vec<(String, UserDefined)>,
+    pub user_defined_filters: Map<String, Json>,
     /// `tasks`, in order.
     pub tasks: Vec<Task>,
 }
