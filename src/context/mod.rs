@@ -6,6 +6,7 @@
 
 mod accessor;
 mod asset;
+mod babel;
 mod broken;
 mod connection;
 mod convert;
@@ -19,6 +20,7 @@ mod filters;
 mod inlet_events;
 mod keys;
 mod lookup;
+mod macros;
 pub mod masker;
 mod model;
 mod outlet_events;
@@ -258,7 +260,7 @@ impl SharedInner {
             Key::RunId => Ok(Value::from(dag_run.run_id.as_str())),
             Key::OutletEvents => Ok(outlet_events::OutletEvents::build(self)),
             Key::InletEvents => self.inlets().and_then(|inlets| inlet_events::InletEvents::build(self, &inlets)),
-            Key::Macros => Ok(macros_value()),
+            Key::Macros => Ok(macros::value()),
             Key::Params => self.params(),
             Key::Var => Ok(variable::var(self)),
             Key::Conn => Ok(connection::conn(self)),
@@ -304,10 +306,6 @@ impl SharedInner {
         };
         Ok(format!("{}__{}__{last}", dag_run.dag_id, self.run.ti.task_id))
     }
-}
-
-fn macros_value() -> Value {
-    broken::value(PyErr::unsupported("`macros`"))
 }
 
 fn items(items: &[AssetItem]) -> PyResult {

@@ -25,9 +25,11 @@ mod hash;
 mod interp;
 mod iter;
 pub mod json;
+mod json_module;
 mod list;
 mod literal;
 pub mod markup;
+mod module;
 mod number;
 mod object;
 mod ops;
@@ -43,9 +45,11 @@ mod spec;
 mod str_format;
 mod str_methods;
 mod str_split;
+mod time_module;
 mod tuple;
 mod types;
 mod unicode_tables;
+mod uuid;
 mod view;
 pub(crate) mod zone;
 
@@ -55,7 +59,7 @@ pub use chars::{
 };
 pub use dates::{
     Class, Date, DateTime, DateutilWeekday, Duration, Fields, Interval, Parsed, RelativeDelta, Time, TimeDelta, TzInfo,
-    TzObject, WeekDay, parse_text, strftime, strptime, time_strftime,
+    TzObject, WeekDay, dateutil, parse_text, pendulum_instance, strftime, strptime, time_strftime,
 };
 pub use dict::{Dict, dict, key_error, str_dict};
 pub use dict_views::DictView;
@@ -66,10 +70,12 @@ pub use function::{BoundMethod, Function, Type, bound_method, builtin_type, func
 pub use hash::hash_key;
 pub use interp::{Interp, Limits, Plain};
 pub use iter::{Generator, Values, drain, from_fn, generator, iter, iterator, to_vec, to_vec_unordered, values};
+pub use json_module::json_module;
 pub use list::{List, list};
 pub use literal::literal_eval;
 pub use markup::Markup;
 pub use minijinja::Value;
+pub use module::{Module, module};
 pub use number::{Int, Num, as_bigint, big, float_to_int, int};
 pub use object::{BinOp, CmpOp, HashKey, Py, PyIter, PyIterator, PyObject, UnaryOp, object};
 pub(crate) use ops::push_repr;
@@ -86,7 +92,9 @@ pub use sig::Sig;
 pub use str_format::{FieldAccess, PlainAccess, format_map_with, format_with};
 pub use str_methods::{capitalize, replace as str_replace, title as str_title};
 pub use str_split::lines as splitlines;
+pub use time_module::time_module;
 pub use tuple::{Named, Tuple, named_tuple, tuple};
 pub use types::empty_dict;
+pub use uuid::{Uuid, uuid_module};
 pub use view::{View, downcast, text, view};
 pub use zone::Zone;
