@@ -13,6 +13,7 @@ mod completions;
 mod context;
 #[cfg(feature = "sqlite")]
 mod emit;
+mod explain;
 mod inspect;
 mod inspect_asset;
 mod inspect_mapper;
@@ -52,6 +53,8 @@ enum Command {
     Render(render::Args),
     /// Show the runs that events make, what is still pending and why, and the audit log
     Resolve(resolve::Args),
+    /// Explain a run or a key: events, mappers, what is missing, which rule decided
+    Explain(explain::Args),
     /// Record an asset event in a stored queue
     #[cfg(feature = "sqlite")]
     Emit(emit::Args),
@@ -73,6 +76,7 @@ fn dispatch(command: &Command, io: &mut Io<'_>) -> Outcome {
         Command::Inspect(args) => inspect::run(args, io),
         Command::Render(args) => render::run(args, io),
         Command::Resolve(args) => resolve::run(args, io),
+        Command::Explain(args) => explain::run(args, io),
         #[cfg(feature = "sqlite")]
         Command::Emit(args) => emit::run(args, io),
         #[cfg(feature = "sqlite")]

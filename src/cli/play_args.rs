@@ -42,6 +42,23 @@ pub struct PlayArgs {
     #[arg(long, value_name = "FILE", requires = "run")]
     pub events: Option<Utf8PathBuf>,
 
+    /// A backfill: every partition from this date on, and every consumer run that results
+    #[arg(long, value_name = "DATE", requires = "to", conflicts_with_all = ["partition_key", "emit", "run"])]
+    pub from: Option<String>,
+
+    /// The last date of a backfill; a day alone is taken to its end
+    #[arg(long, value_name = "DATE", requires = "from")]
+    pub to: Option<String>,
+
+    /// Only these Dags' partitions in a backfill
+    #[arg(long, value_name = "DAG_ID", requires = "from")]
+    pub producer: Vec<String>,
+
+    /// The runs of a stored queue, as `partita emit` and `partita tick` left it
+    #[cfg(feature = "sqlite")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["partition_key", "emit", "run", "from"])]
+    pub store: Option<Utf8PathBuf>,
+
     /// The type of the run that --partition-key or --logical-date asks for
     #[arg(long, value_name = "TYPE", value_parser = run_type)]
     pub run_type: Option<DagRunType>,
@@ -69,7 +86,7 @@ impl PlayArgs {
     /// A Dag or scenario that no pipeline has.
     pub fn check(&self, pipelines: &[Pipeline]) -> Result<(), Failure> {
         let dags = || pipelines.iter().flat_map(|pipeline| &pipeline.dags).map(|dag| dag.dag_id.as_str());
-        for name in &self.dag {
+        for name in self.dag.iter().chain(&self.producer) {
             if !dags().any(|dag| dag == name) {
                 return Err(select::unknown("Dag", name, &dags().collect::<Vec<_>>()));
             }
@@ -103,6 +120,8 @@ pub struct Play {
     pub runs: Vec<PlayedRun>,
     /// Only this task, where a run document names it.
     pub task_id: Option<String>,
+    /// The stored queue whose runs these are.
+    pub store: Option<Utf8PathBuf>,
 }
 
 impl Play {
@@ -111,10 +130,55 @@ impl Play {
     /// # Errors
     /// What ends a scenario, with its place.
     pub fn play(&self, pipeline: &Pipeline) -> Result<Played, Failure> {
+        if let Some(store) = &self.store {
+            return stored(pipeline, &self.scenario, store);
+        }
         let mut played = pipeline::play(pipeline, &self.scenario).map_err(failure)?;
         played.runs.extend(self.runs.iter().cloned());
         Ok(played)
     }
+}
+
+/// Reads the runs of a stored queue, without changing the file.
+#[cfg(feature = "sqlite")]
+fn stored(pipeline: &Pipeline, scenario: &Scenario, path: &Utf8PathBuf) -> Result<Played, Failure> {
+    use crate::schedule::{Scheduler, SqliteStore};
+
+    if !path.is_file() {
+        return Err(Failure::Fatal(format!(
+            "there is no stored queue {path}\nhelp: `partita emit --store {path}` makes one"
+        )));
+    }
+    let store = SqliteStore::open(path.as_std_path()).map_err(|error| Failure::Fatal(error.to_string()))?;
+    let mut scheduler = Scheduler::new(Box::new(store));
+    let read = (|| {
+        // The Dags must be known to read what waits for them; whoever reads declares nothing.
+        scheduler.store_mut().begin()?;
+        pipeline::declare(pipeline, &mut scheduler, scenario.clock())?;
+        scheduler.store_mut().rollback();
+        Ok(())
+    })();
+    read.map_err(|error: crate::schedule::ScheduleError| Failure::Fatal(error.to_string()))?;
+    pipeline::stored(pipeline, scenario, scheduler).map_err(failure)
+}
+
+#[cfg(not(feature = "sqlite"))]
+fn stored(_pipeline: &Pipeline, _scenario: &Scenario, path: &Utf8PathBuf) -> Result<Played, Failure> {
+    Err(Failure::Fatal(format!("{path}: this partita was built without stored queues (feature `sqlite`)")))
+}
+
+/// A date of a window. A day alone is its midnight, or, as the end of the window, its last moment.
+fn window_bound(text: &str, end: bool) -> Result<DateTime<chrono::FixedOffset>, Failure> {
+    if let Ok(day) = text.parse::<chrono::NaiveDate>() {
+        let time = if end { day.and_hms_micro_opt(23, 59, 59, 999_999) } else { day.and_hms_opt(0, 0, 0) };
+        return Ok(time.unwrap_or_default().and_utc().fixed_offset());
+    }
+    if let Ok(date) = DateTime::parse_from_rfc3339(text) {
+        return Ok(date);
+    }
+    parse_instant(text)
+        .map(|date| date.fixed_offset())
+        .ok_or_else(|| Failure::Usage(format!("{text:?} is no date: write 2026-03-10 or 2026-03-10T09:00:00")))
 }
 
 /// What ended a scenario, with the step it was.
@@ -139,6 +203,28 @@ pub fn plays(args: &PlayArgs, pipeline: &Pipeline, io: &mut Io<'_>) -> Result<Ve
     if let Some(path) = &args.run {
         return given(args, pipeline, path, io);
     }
+    #[cfg(feature = "sqlite")]
+    if let Some(store) = &args.store {
+        let mut base = base_scenario(args, pipeline)?;
+        base.name = store.file_stem().unwrap_or("store").to_owned();
+        base.steps = Vec::new();
+        return Ok(vec![Play { scenario: base, runs: Vec::new(), task_id: None, store: Some(store.clone()) }]);
+    }
+    if let (Some(from), Some(to)) = (&args.from, &args.to) {
+        let mut base = base_scenario(args, pipeline)?;
+        base.name = format!("{from} to {to}");
+        let window = pipeline::Window { from: window_bound(from, false)?, to: window_bound(to, true)? };
+        let notes = match pipeline::backfill(pipeline, &args.producer, window, &mut base) {
+            Ok(notes) => notes,
+            // With several pipelines, those without partitions by time have nothing to show.
+            Err(error) if error.class == "Unsupported" && args.producer.is_empty() => vec![error.message],
+            Err(error) => return Err(Failure::Fatal(error.to_string())),
+        };
+        for note in notes {
+            writeln!(io.err, "note: {note}")?;
+        }
+        return Ok(vec![Play { scenario: base, runs: Vec::new(), task_id: None, store: None }]);
+    }
     if !args.emit.is_empty() || args.asks_for_a_run() {
         let mut base = base_scenario(args, pipeline)?;
         if args.emit.is_empty() {
@@ -150,7 +236,7 @@ pub fn plays(args: &PlayArgs, pipeline: &Pipeline, io: &mut Io<'_>) -> Result<Ve
         if base.steps.is_empty() {
             return Ok(Vec::new());
         }
-        return Ok(vec![Play { scenario: base, runs: Vec::new(), task_id: None }]);
+        return Ok(vec![Play { scenario: base, runs: Vec::new(), task_id: None, store: None }]);
     }
     let mut plays = Vec::new();
     for scenario in select::scenarios(pipeline, &args.scenario)? {
@@ -160,7 +246,7 @@ pub fn plays(args: &PlayArgs, pipeline: &Pipeline, io: &mut Io<'_>) -> Result<Ve
                 .map_err(|error| Failure::Fatal(format!("`runs` of {}: {error}", scenario.name)))?;
             runs.push(given.run);
         }
-        plays.push(Play { scenario, runs, task_id: None });
+        plays.push(Play { scenario, runs, task_id: None, store: None });
     }
     Ok(plays)
 }
@@ -196,7 +282,7 @@ fn asked(args: &PlayArgs, pipeline: &Pipeline, mut scenario: Scenario, io: &mut 
             Err(error) => writeln!(io.err, "warning: no run of {}: {}: {}", dag.dag_id, error.class, error.message)?,
         }
     }
-    Ok(vec![Play { scenario, runs, task_id: None }])
+    Ok(vec![Play { scenario, runs, task_id: None, store: None }])
 }
 
 fn given(args: &PlayArgs, pipeline: &Pipeline, path: &Utf8PathBuf, io: &mut Io<'_>) -> Result<Vec<Play>, Failure> {
@@ -232,7 +318,7 @@ fn given(args: &PlayArgs, pipeline: &Pipeline, path: &Utf8PathBuf, io: &mut Io<'
         merge(base.ti, &mut given.scenario.ti);
         given.scenario.now = base.now.or(given.scenario.now);
     }
-    Ok(vec![Play { scenario: given.scenario, runs: vec![given.run], task_id: given.task_id }])
+    Ok(vec![Play { scenario: given.scenario, runs: vec![given.run], task_id: given.task_id, store: None }])
 }
 
 fn emits(args: &PlayArgs, pipeline: &Pipeline) -> Result<Vec<Step>, Failure> {

@@ -1,6 +1,7 @@
 //! Pipeline and scenario files.
 
 mod assumed;
+mod backfill;
 mod dag;
 mod expression;
 mod instance;
@@ -18,6 +19,7 @@ mod task;
 pub mod yaml;
 
 pub use assumed::{Asked, GivenRun, assumed_run, given_run};
+pub use backfill::{Window, backfill};
 pub use dag::DAG_KEYS;
 pub use expression::Expressions;
 pub use instance::{Renderer, outcome, render_scenario, resolve_scenario};
@@ -25,7 +27,7 @@ pub use load::{ASSET_KEYS, CONNECTION_KEYS, FILE_NAMES, PIPELINE_KEYS, from_sour
 pub use model::{AssetDef, Dag, Pipeline, Profile, Task, TaskField};
 pub use names::file_name;
 pub use outcome::{LogOutcome, Origin, Outcome, PendingAsset, PendingOutcome, RunOutcome, TaskResult, run_folders};
-pub use play::{PlayError, Played, PlayedRun, play};
+pub use play::{PlayError, Played, PlayedRun, play, stored};
 pub use queue::declare;
 pub use scenario::{
     Action, AliasAdd, Emit, ProducerRun, SCENARIO_KEYS, STEPS, Scenario, Step, TaskOutcome, load_scenario,

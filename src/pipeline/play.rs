@@ -93,14 +93,26 @@ pub fn play(pipeline: &Pipeline, scenario: &Scenario) -> Result<Played, PlayErro
     Ok(Played { runs: player.runs, scheduler: player.scheduler, clock: player.clock, warnings: player.warnings })
 }
 
+/// The runs of a queue that lives elsewhere, with the scenario that says what templates read besides.
+///
+/// # Errors
+/// When the store fails.
+pub fn stored(pipeline: &Pipeline, scenario: &Scenario, scheduler: Scheduler) -> Result<Played, PlayError> {
+    let clock = scheduler.store().newest()?.unwrap_or_else(|| scenario.clock());
+    let mut player =
+        Player { pipeline, scenario, scheduler, clock, runs: Vec::new(), collected: 0, warnings: Vec::new() };
+    player.collect()?;
+    Ok(Played { runs: player.runs, scheduler: player.scheduler, clock, warnings: player.warnings })
+}
+
 struct Player<'a> {
     pipeline: &'a Pipeline,
     scenario: &'a Scenario,
     scheduler: Scheduler,
     clock: DateTime<Utc>,
     runs: Vec<PlayedRun>,
-    /// Ids of the scheduler's runs that are in `runs`.
-    collected: usize,
+    /// The newest of the scheduler's runs that are in `runs`.
+    collected: i64,
     warnings: Vec<String>,
 }
 
@@ -170,8 +182,8 @@ impl<'a> Player<'a> {
 
     /// Takes over the runs that the scheduler made since.
     fn collect(&mut self) -> Result<(), PlayError> {
-        let made = self.scheduler.runs()?;
-        for row in made.iter().skip(self.collected) {
+        let made = self.scheduler.runs_after(self.collected)?;
+        for row in made.iter().filter(|row| self.pipeline.dag(&row.run.dag_id).is_some()) {
             let mut events = Vec::with_capacity(row.run.events.len());
             for id in &row.run.events {
                 if let Some(event) = self.scheduler.event(*id)? {
@@ -195,7 +207,7 @@ impl<'a> Player<'a> {
                 "partition_key": row.run.partition_key,
                 "partition_date": row.run.partition_date.map(isoformat),
             });
-            let date_reason = date_reason(&self.scheduler, row.id);
+            let date_reason = date_reason(&self.scheduler, row)?;
             self.runs.push(PlayedRun {
                 run: Arc::new(DagRun::from_json(&wire)?),
                 wire,
@@ -203,7 +215,7 @@ impl<'a> Player<'a> {
                 date_reason,
             });
         }
-        self.collected = made.len();
+        self.collected = made.last().map_or(self.collected, |row| row.id);
         Ok(())
     }
 
@@ -385,6 +397,14 @@ impl ProducerFacts {
             partition_date: None,
             date_reason: String::new(),
         };
+        if let Some(info) = &step.partition {
+            facts.run_type = "backfill";
+            facts.run_after = info.run_after;
+            facts.interval = info.data_interval;
+            facts.partition_date = info.partition_date;
+            timetable.class_name().clone_into(&mut facts.date_reason);
+            return Ok(facts);
+        }
         if let Some(key) = &step.partition_key {
             facts.partition_date = timetable.resolve_partition_date(Some(key))?.map(|moment| moment.instant());
             facts.date_reason = match facts.partition_date {
@@ -522,12 +542,17 @@ pub(super) fn suffix(parts: &[&str]) -> String {
 }
 
 /// Why a run has its date, from the decision that made it.
-fn date_reason(scheduler: &Scheduler, run_id: i64) -> String {
-    let created = scheduler.trace().iter().find_map(|entry| match &entry.decision {
-        Decision::RunCreated { run, date, pending, .. } if *run == run_id => Some((date, *pending)),
+fn date_reason(scheduler: &Scheduler, row: &schedule::DagRun) -> Result<String, ScheduleError> {
+    // Asked right after the pass: the decision is among the last.
+    let created = scheduler.trace().iter().rev().find_map(|entry| match &entry.decision {
+        Decision::RunCreated { run, date, .. } if *run == row.id => Some(date.clone()),
         _ => None,
     });
-    let Some((rule, pending)) = created else { return String::new() };
+    let rule = match created {
+        Some(rule) => rule,
+        None => scheduler.date_rule(&row.run)?,
+    };
+    let pending = row.run.pending_id;
     let class = |mapper: &str| mapper.split('(').next().unwrap_or(mapper).to_owned();
     let classes = |anchors: &[schedule::Anchor]| {
         let mut names: Vec<String> = Vec::new();
@@ -539,7 +564,7 @@ fn date_reason(scheduler: &Scheduler, run_id: i64) -> String {
         }
         names.join(", ")
     };
-    match rule {
+    Ok(match rule {
         DateRule::Decoded { anchors } => {
             let dated: Vec<_> = anchors.iter().filter(|anchor| anchor.date.is_some()).cloned().collect();
             match dated.len() {
@@ -547,12 +572,19 @@ fn date_reason(scheduler: &Scheduler, run_id: i64) -> String {
                 count => format!("{}; {count} assets agree", classes(&dated)),
             }
         }
-        DateRule::Carried { anchors } => format!("{}; carried", classes(anchors)),
+        DateRule::Carried { anchors } => format!("{}; carried", classes(&anchors)),
         DateRule::NoDate { anchors } => {
-            let conflict = scheduler.trace().iter().any(|entry| {
-                matches!(&entry.decision, Decision::PendingJoined { pending: row, conflict: true, .. } if Some(*row) == pending)
-            });
-            let classes = classes(anchors);
+            let conflict = scheduler
+                .trace()
+                .iter()
+                .rev()
+                .find_map(|entry| match &entry.decision {
+                    Decision::PendingJoined { pending: row, conflict: true, .. } if Some(*row) == pending => Some(true),
+                    Decision::PendingOpened { pending: row, .. } if Some(*row) == pending => Some(false),
+                    _ => None,
+                })
+                .unwrap_or(false);
+            let classes = classes(&anchors);
             match (conflict, classes.contains("IdentityMapper")) {
                 (true, _) => format!("{classes}; the events carried different dates"),
                 (false, true) => format!("{classes}; no event carried a date"),
@@ -567,10 +599,10 @@ fn date_reason(scheduler: &Scheduler, run_id: i64) -> String {
             format!("the mappers disagree: {}", said.join(", "))
         }
         DateRule::Failed { asset, mapper, error } => {
-            format!("{} of {} cannot decode the key: {}: {}", class(mapper), asset.name, error.kind, error.message)
+            format!("{} of {} cannot decode the key: {}: {}", class(&mapper), asset.name, error.kind, error.message)
         }
         DateRule::NotPartitioned => String::new(),
-    }
+    })
 }
 
 impl Played {

@@ -14,7 +14,7 @@ use super::source::{Place, Problem, Severity, Source, closest, suggestion};
 use super::yaml::{self, Kind, Node};
 use crate::asset::{AssetCondition, AssetKey, AssetRef, EventSource};
 use crate::python::Zone;
-use crate::timetable::Timetable;
+use crate::timetable::{DagRunInfo, Timetable};
 
 /// Keys of a scenario.
 pub const SCENARIO_KEYS: [&str; 10] =
@@ -129,6 +129,8 @@ pub struct ProducerRun {
     pub conf: Map<String, Json>,
     /// `tasks`: what single tasks did; the others succeeded.
     pub tasks: Vec<TaskOutcome>,
+    /// The partition of a backfill, exactly; files do not say it.
+    pub partition: Option<DagRunInfo>,
 }
 
 /// What one task of a producer run did.
@@ -380,6 +382,7 @@ fn producer_run(reader: &mut Reader, fields: &Fields<'_>, subject: &Node, pipeli
         logical_date: fields.get("logical_date").and_then(|node| reader.instant(node, "`logical_date`")),
         conf: fields.get("conf").and_then(|node| reader.object(node, "`conf`")).unwrap_or_default(),
         tasks: Vec::new(),
+        partition: None,
         dag_id,
     };
     let Some(tasks) = fields.get("tasks") else { return Some(run) };

@@ -3,6 +3,7 @@
 //! Text may hold colour codes; whoever prints it strips them where they do not belong.
 
 mod context;
+mod explain;
 mod json;
 mod problems;
 mod render;
@@ -10,6 +11,7 @@ mod resolve;
 mod trace;
 
 pub use context::{context_json, context_table};
+pub use explain::{Wanted, explain_text, explainable};
 pub use json::{render_json, render_jsonl, resolve_json};
 pub use problems::{Excerpt, excerpt, problems};
 pub use render::{Shown, field_error, instant, render_text, run_heading};

@@ -1,6 +1,6 @@
 //! The scheduler's pass over pending partition runs.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 use sha2::{Digest, Sha256};
@@ -172,6 +172,35 @@ impl Scheduler {
 
     /// A run id of Airflow's form; its last eight characters follow from the seed, the Dag, the key and how many runs there
     /// were, where Airflow draws them.
+    /// Which rule gave a partition run its date, worked out again from its events: for runs whose decision nobody kept.
+    ///
+    /// # Errors
+    /// Of the store, or what partita refuses.
+    pub fn date_rule(&self, run: &NewRun) -> Result<DateRule, ScheduleError> {
+        let timetable = self.consumer(&run.dag_id).map(|consumer| consumer.dag.timetable.clone());
+        let (Some(timetable), Some(key)) = (timetable, &run.partition_key) else { return Ok(DateRule::NotPartitioned) };
+        if !timetable.partitioned() {
+            return Ok(DateRule::NotPartitioned);
+        }
+        let mut from: Vec<Contribution> = Vec::new();
+        for id in &run.events {
+            let Some(event) = self.store.event(*id)? else { continue };
+            if !from.iter().any(|known| known.asset == event.asset) {
+                from.push(Contribution { asset: event.asset, keys: BTreeSet::new() });
+            }
+        }
+        let row = PendingRow {
+            id: run.pending_id.unwrap_or_default(),
+            dag_id: run.dag_id.clone(),
+            partition_key: key.clone(),
+            partition_date: run.partition_date,
+            fingerprint: serde_json::Value::Null,
+            created_at: run.run_after,
+            run_id: None,
+        };
+        Ok(resolve_date(timetable.as_ref(), &row, &from)?.1)
+    }
+
     pub(super) fn run_id(&self, dag_id: &str, key: Option<&str>, ordinal: usize, run_after: DateTime<Utc>) -> String {
         const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
         let parts = [self.seed.as_str(), dag_id, key.unwrap_or_default(), &ordinal.to_string()];

@@ -289,6 +289,11 @@ impl Scheduler {
         self.store.runs()
     }
 
+    /// The runs created after one, oldest first.
+    pub fn runs_after(&self, run_id: i64) -> Result<Vec<DagRun>, ScheduleError> {
+        self.store.runs_after(run_id)
+    }
+
     /// One event.
     pub fn event(&self, id: i64) -> Result<Option<AssetEvent>, ScheduleError> {
         self.store.event(id)

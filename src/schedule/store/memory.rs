@@ -288,6 +288,11 @@ impl Store for MemoryStore {
         Ok(self.runs.clone())
     }
 
+    fn runs_after(&self, run_id: i64) -> Stored<Vec<DagRun>> {
+        let first = self.runs.partition_point(|run| run.id <= run_id);
+        Ok(self.runs.get(first..).unwrap_or_default().to_vec())
+    }
+
     fn active_runs(&self, dag_id: &str) -> Stored<usize> {
         Ok(self.active.get(dag_id).copied().unwrap_or(0))
     }

@@ -129,6 +129,9 @@ pub trait Store {
     /// Every run, oldest first.
     fn runs(&self) -> Stored<Vec<DagRun>>;
 
+    /// The runs after one, oldest first.
+    fn runs_after(&self, run_id: i64) -> Stored<Vec<DagRun>>;
+
     /// How many runs of a Dag are not finished.
     fn active_runs(&self, dag_id: &str) -> Stored<usize>;
 

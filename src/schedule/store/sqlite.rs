@@ -669,6 +669,10 @@ impl Store for SqliteStore {
         self.run_rows("ORDER BY id", &[])
     }
 
+    fn runs_after(&self, run_id: i64) -> Stored<Vec<DagRun>> {
+        self.run_rows("WHERE id > ? ORDER BY id", params![run_id])
+    }
+
     fn active_runs(&self, dag_id: &str) -> Stored<usize> {
         let sql = "SELECT count(*) FROM dag_run WHERE dag_id = ? AND state = 'queued'";
         self.count(sql, dag_id)
