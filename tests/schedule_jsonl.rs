@@ -1,4 +1,5 @@
 //! The `--jsonl` commands answer the corpora from standard input, in order.
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "a test that fails may say so")]
 
 use std::path::Path;
 
@@ -53,4 +54,30 @@ fn inspect_mapper_answers_the_corpus() {
 #[test]
 fn inspect_asset_answers_the_corpus() {
     compare(&["inspect", "asset", "--jsonl"], "assets.jsonl", 347);
+}
+
+#[test]
+fn resolve_answers_the_scenarios() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance/schedule/scenarios");
+    let mut cases = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the scenarios are there") {
+        let text = std::fs::read_to_string(entry.expect("an entry").path()).expect("a scenario");
+        let mut case: Json = serde_json::from_str(&text).expect("a scenario is JSON");
+        let expect = case.as_object_mut().and_then(|case| case.shift_remove("expect")).expect("expect");
+        cases.push((case, expect));
+    }
+    let input: String = cases.iter().map(|(case, _)| format!("{case}\n")).collect();
+    let got = answers(&["resolve", "--jsonl"], input);
+    assert_eq!((cases.len(), got.len()), (148, 148));
+    for ((case, expect), got) in cases.iter().zip(&got) {
+        assert_eq!(case["id"], got["id"]);
+        // Date-times are compared in tests/schedule.rs; here it is the shape and the order that count.
+        for part in ["events", "logs"] {
+            assert_eq!(expect[part], got["ok"][part], "{}", case["id"]);
+        }
+        for part in ["ticks", "pending", "asset_dag_run_queue"] {
+            let count = |value: &Json| value[part].as_array().map(Vec::len);
+            assert_eq!(count(expect), count(&got["ok"]), "{}", case["id"]);
+        }
+    }
 }

@@ -1,4 +1,5 @@
 //! Properties of mappers and of resolving.
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "a test that fails may say so")]
 
 use std::collections::BTreeSet;
 

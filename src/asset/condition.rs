@@ -83,28 +83,25 @@ impl AssetCondition {
 
     /// The assets in it (`iter_assets`), left to right, repeats kept.
     pub fn assets(&self) -> Vec<&Asset> {
-        let pick = |leaf| match leaf {
-            &AssetCondition::Asset(ref asset) => Some(asset),
-            _ => None,
-        };
+        fn pick(leaf: &AssetCondition) -> Option<&Asset> {
+            if let AssetCondition::Asset(asset) = leaf { Some(asset) } else { None }
+        }
         self.leaves().into_iter().filter_map(pick).collect()
     }
 
     /// The aliases in it (`iter_asset_aliases`).
     pub fn aliases(&self) -> Vec<&AssetAlias> {
-        let pick = |leaf| match leaf {
-            &AssetCondition::Alias(ref alias) => Some(alias),
-            _ => None,
-        };
+        fn pick(leaf: &AssetCondition) -> Option<&AssetAlias> {
+            if let AssetCondition::Alias(alias) = leaf { Some(alias) } else { None }
+        }
         self.leaves().into_iter().filter_map(pick).collect()
     }
 
     /// The references in it (`iter_asset_refs`).
     pub fn refs(&self) -> Vec<&AssetRef> {
-        let pick = |leaf| match leaf {
-            &AssetCondition::Ref(ref reference) => Some(reference),
-            _ => None,
-        };
+        fn pick(leaf: &AssetCondition) -> Option<&AssetRef> {
+            if let AssetCondition::Ref(reference) = leaf { Some(reference) } else { None }
+        }
         self.leaves().into_iter().filter_map(pick).collect()
     }
 

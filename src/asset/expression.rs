@@ -34,7 +34,7 @@ pub fn parse_expression(text: &str, python: bool, lookup: Lookup<'_>) -> Result<
         return Err(parser.syntax(end..text.len(), "expected `&`, `|` or the end"));
     }
     match operand {
-        Operand::Asset(condition) => Ok(condition),
+        Operand::Asset(condition) => Ok(*condition),
         Operand::Foreign(class) => {
             Err(parser.syntax(start..text.len(), &format!("an asset expression is expected, this is a {class}")))
         }
@@ -42,7 +42,7 @@ pub fn parse_expression(text: &str, python: bool, lookup: Lookup<'_>) -> Result<
 }
 
 enum Operand {
-    Asset(AssetCondition),
+    Asset(Box<AssetCondition>),
     /// A Python value that is no asset, by its class.
     Foreign(&'static str),
 }
@@ -110,7 +110,7 @@ impl Parser<'_> {
         while self.eat(sign) {
             let right = operand(self)?;
             left = match (left, right) {
-                (Operand::Asset(left), Operand::Asset(right)) => Operand::Asset(left.combine(op, right)),
+                (Operand::Asset(left), Operand::Asset(right)) => Operand::Asset(Box::new(left.combine(op, *right))),
                 (left, right) => {
                     let error = PyErr::type_error(format!(
                         "unsupported operand type(s) for {sign}: '{}' and '{}'",
@@ -176,7 +176,7 @@ impl Parser<'_> {
 
     fn named(&self, name: &str, range: Range<usize>) -> Parsed {
         match (self.lookup)(name) {
-            Some(condition) => Ok(Operand::Asset(condition)),
+            Some(condition) => Ok(Operand::Asset(Box::new(condition))),
             None => {
                 let error = PyErr::new("NameError", format!("name '{name}' is not defined"));
                 Err(ExpressionError { error, range })
@@ -214,17 +214,17 @@ impl Parser<'_> {
                 let mut conditions = Vec::new();
                 for part in parts {
                     match part {
-                        Operand::Asset(condition) => conditions.push(condition),
+                        Operand::Asset(condition) => conditions.push(*condition),
                         Operand::Foreign(_) => {
                             let error = PyErr::type_error("expect asset expressions in condition");
                             return Err(ExpressionError { error, range: start..self.at });
                         }
                     }
                 }
-                Ok(Operand::Asset(match name {
+                Ok(Operand::Asset(Box::new(match name {
                     "AssetAll" => AssetCondition::All(conditions),
                     _ => AssetCondition::Any(conditions),
-                }))
+                })))
             }
             "AssetAlias" | "DatasetAlias" => {
                 let (keyword, text) = self.argument()?;
@@ -233,7 +233,7 @@ impl Parser<'_> {
                 }
                 let alias = AssetAlias::new(&text);
                 alias
-                    .map(|alias| Operand::Asset(AssetCondition::Alias(alias)))
+                    .map(|alias| Operand::Asset(Box::new(AssetCondition::Alias(alias))))
                     .map_err(|error| ExpressionError { error, range: start..self.at })
             }
             "Asset.ref" => {
@@ -245,7 +245,7 @@ impl Parser<'_> {
                     _ => return Err(self.syntax(start..self.at, "Asset.ref takes `name=` or `uri=`")),
                 };
                 reference
-                    .map(|reference| Operand::Asset(AssetCondition::Ref(reference)))
+                    .map(|reference| Operand::Asset(Box::new(AssetCondition::Ref(reference))))
                     .map_err(|error| ExpressionError { error, range: start..self.at })
             }
             _ => Err(self.syntax(

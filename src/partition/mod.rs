@@ -27,7 +27,7 @@ mod window;
 pub use allowed_key::AllowedKeyMapper;
 pub use chain::ChainMapper;
 pub use construct::{Arg, Object, construct};
-pub use expression::{Evaluate, ExpressionMapper};
+pub use expression::{Evaluate, ExpressionMapper, Expressions};
 pub use fan_out::FanOutMapper;
 pub use fixed_key::FixedKeyMapper;
 pub use identity::IdentityMapper;

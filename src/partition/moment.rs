@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Datelike, Duration, NaiveDate, NaiveDateTime, Timelike, Utc};
 
-use crate::python::{PyErr, PyResult, Zone};
+use crate::python::{self, PyErr, PyResult, TzInfo, Value, Zone, downcast};
 
 /// What an aware [`Moment`] is aware of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +33,30 @@ impl Moment {
     /// An instant in UTC.
     pub fn utc(instant: DateTime<Utc>) -> Self {
         Moment { naive: instant.naive_utc(), offset: Some(Offset::Zone(Zone::UTC)), fold: false }
+    }
+
+    /// The moment a Python `datetime` is; `None` for other values.
+    pub fn from_value(value: &Value) -> Option<Self> {
+        let date = downcast::<python::DateTime>(value)?;
+        let offset = match &date.tz {
+            None => None,
+            Some(TzInfo::Plain { micros, name }) => Some(Offset::Fixed(*micros, name.as_deref().map(str::to_owned))),
+            Some(TzInfo::Pendulum(zone)) => Some(Offset::Zone(*zone)),
+            Some(other) => Some(Offset::Fixed(other.offset(date.naive, date.fold), None)),
+        };
+        Some(Moment { naive: date.naive, offset, fold: date.fold })
+    }
+
+    /// The moment as a plain Python `datetime`, as mappers handle it.
+    pub fn to_value(&self) -> Value {
+        let tz = match &self.offset {
+            None => None,
+            Some(Offset::Zone(zone)) => Some(TzInfo::Pendulum(*zone)),
+            Some(Offset::Fixed(micros, name)) => {
+                Some(TzInfo::Plain { micros: *micros, name: name.as_deref().map(Into::into) })
+            }
+        };
+        python::DateTime { naive: self.naive, tz, fold: self.fold, pendulum: false }.into_value()
     }
 
     /// `datetime(year, month, day)`, with Python's errors.

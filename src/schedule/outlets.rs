@@ -1,7 +1,7 @@
 //! What a finished task tells the asset manager (`register_asset_changes_in_db`).
 
 use chrono::{DateTime, Utc};
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::ScheduleError;
 use super::decision::Decision;
@@ -185,11 +185,8 @@ impl Scheduler {
 
 /// Additions to declared aliases, equal ones (same asset, same extras) as one event through several aliases.
 fn alias_groups<'a>(events: &'a [AliasEvent], declared: &[&str]) -> Vec<(&'a AliasEvent, Vec<String>)> {
-    let same = |a: &AliasEvent, b: &AliasEvent| {
-        a.asset == b.asset
-            && sorted(&a.asset_extra).to_string() == sorted(&b.asset_extra).to_string()
-            && sorted(&a.extra).to_string() == sorted(&b.extra).to_string()
-    };
+    let same =
+        |a: &AliasEvent, b: &AliasEvent| a.asset == b.asset && a.asset_extra == b.asset_extra && a.extra == b.extra;
     let mut groups: Vec<(&AliasEvent, Vec<String>)> = Vec::new();
     for event in events.iter().filter(|event| declared.contains(&event.alias.as_str())) {
         match groups.iter_mut().find(|(known, _)| same(known, event)) {
@@ -199,17 +196,4 @@ fn alias_groups<'a>(events: &'a [AliasEvent], declared: &[&str]) -> Vec<(&'a Ali
         }
     }
     groups
-}
-
-/// `json.dumps(value, sort_keys=True)`, as far as telling two values apart goes.
-fn sorted(value: &Json) -> Json {
-    match value {
-        Json::Object(map) => {
-            let mut entries: Vec<(&String, &Json)> = map.iter().collect();
-            entries.sort_by_key(|(key, _)| *key);
-            Json::Object(entries.into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect::<Map<_, _>>())
-        }
-        Json::Array(items) => items.iter().map(sorted).collect(),
-        other => other.clone(),
-    }
 }
