@@ -101,7 +101,7 @@ fn answer(engine: &Engine, case: &Json) -> Json {
             None => json!({
                 "ok": python::repr(&value, &mut Plain::default()).unwrap(),
                 "repr": true,
-                "type": python::type_name(&value),
+                "type": python::type_name(&value).rsplit('.').next(),
             }),
         },
         Err(error) => json!({"error": error.class, "message": error.message}),

@@ -402,7 +402,9 @@ impl PyObject for InletEventsAccessor {
         if !matches!(op, CmpOp::Eq | CmpOp::Ne) {
             return None;
         }
-        let (a, b) = (self.state().query.clone(), other.state().query.clone());
+        // one after the other: both may be the same object
+        let a = self.state().query.clone();
+        let b = other.state().query.clone();
         let mut equal = || -> PyResult<bool> {
             Ok(a.name == b.name
                 && a.uri == b.uri

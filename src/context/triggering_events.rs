@@ -128,7 +128,9 @@ impl PyObject for TriggeringEvents {
         if !matches!(op, CmpOp::Eq | CmpOp::Ne) {
             return None;
         }
-        let (a, b) = (self.events().clone(), other.events().clone());
+        // one after the other: both may be the same object
+        let a = self.events().clone();
+        let b = other.events().clone();
         let mut equal = || -> PyResult<bool> {
             if a.len() != b.len() {
                 return Ok(false);
