@@ -1,0 +1,80 @@
+//! Every sample pipeline and scenario against the files in `snapshots/`.
+//!
+//! A changed template makes this test fail with a diff. Look at it, then accept with
+//! `PARTITA_ACCEPT=1 cargo test --test snapshots`, which writes and removes files as needed.
+
+#![allow(missing_docs)]
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use camino::Utf8Path;
+use partita::jinja::Engine;
+use partita::pipeline::{self, Renderer};
+use partita::snapshot::{self, Snapshot};
+
+/// The snapshots of all samples.
+fn samples() -> Vec<Snapshot> {
+    let templates = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
+    let mut folders: Vec<_> =
+        templates.read_dir_utf8().unwrap().map(|entry| entry.unwrap().path().to_owned()).collect();
+    folders.sort();
+    let engine = Engine::new();
+    let mut snapshots = Vec::new();
+    for folder in folders {
+        let pipeline = pipeline::load(&folder).unwrap();
+        for file in pipeline::scenario_files(&pipeline) {
+            let scenario = pipeline::load_scenario(&file, &pipeline).unwrap();
+            let played = pipeline::play(&pipeline, &scenario).unwrap();
+            let renderer = Renderer::new(&engine, &pipeline, &scenario, played.clock).with_played(&played);
+            let outcome = pipeline::outcome(&pipeline, &scenario, &played, |run| renderer.run(run)).unwrap();
+            let masker = renderer.masker();
+            snapshots.extend(snapshot::of_outcome(&outcome, &|text| masker.mask(text).into_owned()));
+        }
+    }
+    snapshots
+}
+
+#[test]
+fn samples_render_as_before() {
+    let root = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("snapshots");
+    let snapshots = samples();
+    if std::env::var_os("PARTITA_ACCEPT").is_some() {
+        for path in snapshot::compare(&root, &snapshots).unwrap().orphaned {
+            std::fs::remove_file(root.join(format!("{path}.snap"))).unwrap();
+        }
+        for snapshot in &snapshots {
+            snapshot::write(&root, snapshot).unwrap();
+        }
+    }
+    let mut failed = Vec::new();
+    for snapshot in &snapshots {
+        let (folder, name) = snapshot.path.rsplit_once('/').unwrap();
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path(root.join(folder));
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        let same = settings.bind(|| catch_unwind(AssertUnwindSafe(|| insta::assert_snapshot!(name, snapshot.text))));
+        if same.is_err() {
+            failed.push(snapshot.path.clone());
+        }
+    }
+    // insta forgives white space at the end; the hash in the file does not.
+    let difference = snapshot::compare(&root, &snapshots).unwrap();
+    assert!(difference.orphaned.is_empty(), "snapshots of nothing: {:#?}", difference.orphaned);
+    failed.extend(difference.changed);
+    failed.extend(difference.missing);
+    failed.sort();
+    failed.dedup();
+    assert!(failed.is_empty(), "{} of {} snapshots differ: {failed:#?}", failed.len(), snapshots.len());
+}
+
+/// No field of a sample fails, except where the scenario is about failing.
+#[test]
+fn samples_render_without_errors() {
+    let errors: Vec<String> = samples()
+        .into_iter()
+        .filter(|snapshot| snapshot.info.iter().any(|(name, _)| name == "error"))
+        .map(|snapshot| format!("{}: {}", snapshot.path, snapshot.text))
+        .collect();
+    assert!(errors.is_empty(), "{}", errors.join("\n"));
+}
