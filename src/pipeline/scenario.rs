@@ -388,7 +388,8 @@ fn producer_run(reader: &mut Reader, fields: &Fields<'_>, subject: &Node, pipeli
     let Some(tasks) = fields.get("tasks") else { return Some(run) };
     for (task_id, key, node) in reader.entries(tasks, "`tasks`")? {
         if !dag.tasks.iter().any(|task| task.task_id == task_id) {
-            let problem = Problem::error(format!("Dag `{}` has no task `{task_id}`", run.dag_id), key.place.clone());
+            let problem =
+                Problem::error(format!("task `{task_id}`: Dag `{}` has no such task", run.dag_id), key.place.clone());
             reader.problem(problem.maybe_help(suggestion(task_id, dag.tasks.iter().map(|task| task.task_id.as_str()))));
             continue;
         }

@@ -175,9 +175,9 @@ fn class_schedule(
                 Err(error) if error.class == "InvalidTimezone" => {
                     let node = arguments.get("timezone").unwrap_or(name);
                     let help = node.as_str().and_then(zone_help);
-                    reader.problem(
-                        Problem::error(error.message, node.place.clone()).label("no such time zone").maybe_help(help),
-                    );
+                    let message = format!("there is no time zone `{}`", node.as_str().unwrap_or_default());
+                    let problem = Problem::error(message, node.place.clone());
+                    reader.problem(problem.label(format!("Airflow raises {}", error.class)).maybe_help(help));
                     None
                 }
                 Err(error) => refuse(reader, &error, name.place.clone()),
@@ -260,9 +260,10 @@ pub(super) fn mapper(reader: &mut Reader, node: &Node, evaluate: Option<&Arc<dyn
     if error.error.class == "InvalidTimezone" {
         let zone = target.get("timezone").unwrap_or(target);
         let help = zone.as_str().and_then(zone_help);
-        reader.problem(
-            Problem::error(error.error.message, zone.place.clone()).label("no such time zone").maybe_help(help),
-        );
+        let message = format!("there is no time zone `{}`", zone.as_str().unwrap_or_default());
+        let problem =
+            Problem::error(message, zone.place.clone()).label(format!("Airflow raises {}", error.error.class));
+        reader.problem(problem.maybe_help(help));
         return None;
     }
     let mut problem = Problem::error(error.error.message.clone(), place);

@@ -256,7 +256,7 @@ fn misspelt(reader: &mut Reader, operator: &operators::Operator, name: &str, pla
     if known.contains(&name) {
         return;
     }
-    if let Some(close) = closest(name, known.iter().copied().chain(TASK_KEYS)).filter(|close| close.len() > 3) {
+    if let Some(close) = closest(name, known.iter().copied().chain(TASK_KEYS)).filter(|close| close.len() > 2) {
         reader.problem(
             Problem::warning(format!("{} has no template field `{name}`", operator.class), place.clone())
                 .help(format!("did you mean `{close}`?")),

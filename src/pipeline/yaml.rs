@@ -192,9 +192,11 @@ fn syntax(source: &Arc<Source>, error: &serde_saphyr::Error) -> Problem {
         Some(at) => &message[..at],
         None => message,
     };
+    // What the reader could be told to do is no advice for whoever wrote the file.
+    let message = message.split(", set ").next().unwrap_or(message);
     match error.location() {
         Some(location) => {
-            let start = offset_of(source, location);
+            let start = offset_of_line(source, location);
             Problem::error(message, Place { source: source.clone(), range: start..next_char(&source.text, start) })
         }
         None => Problem::nowhere(format!("{}: {message}", source.path)),
@@ -208,6 +210,15 @@ fn offset_of(source: &Source, location: serde_saphyr::Location) -> usize {
     let line = usize::try_from(location.line()).unwrap_or(1).saturating_sub(1);
     let start: usize = source.text.split_inclusive('\n').take(line).map(str::len).sum();
     start.min(source.text.len())
+}
+
+/// The offset by line and column: scanner errors have no byte offset worth the name.
+fn offset_of_line(source: &Source, location: serde_saphyr::Location) -> usize {
+    let number = |value: u64| usize::try_from(value).unwrap_or(1).saturating_sub(1);
+    let start: usize = source.text.split_inclusive('\n').take(number(location.line())).map(str::len).sum();
+    let rest = source.text.get(start..).unwrap_or_default();
+    let column = rest.char_indices().nth(number(location.column())).map_or(rest.len(), |(at, _)| at);
+    start + column
 }
 
 fn next_char(text: &str, start: usize) -> usize {
