@@ -209,7 +209,7 @@ fn steps_that_are_none() {
 #[test]
 fn files_that_are_no_yaml() {
     assert_eq!(problems("dags: {a: 1}\ndags: {}\n"), ["2:1: duplicate mapping key: dags"]);
-    assert_eq!(problems("dags: [\n"), ["2:1: unclosed bracket '['"]);
+    assert_eq!(problems("dags: [\n"), ["1:7: unclosed bracket '['"]);
     let deep = format!("dags: {}", "[".repeat(10_000));
     assert_eq!(problems(&deep).len(), 1);
     let bomb = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n";
