@@ -77,7 +77,7 @@ impl Undefined {
         let hint = format!(
             "access to attribute {} of {} object is unsafe.",
             python::repr_str(attribute),
-            python::repr_str(&python::type_name(of))
+            python::repr_str(&python::class_name(of))
         );
         object(Undefined { kind, class: "SecurityError", reason: Reason::Hint(hint.into()) })
     }

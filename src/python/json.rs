@@ -394,7 +394,7 @@ impl Writer<'_> {
                         None => {
                             return Err(PyErr::type_error(format!(
                                 "Object of type {} is not JSON serializable",
-                                super::type_name(value)
+                                super::class_name(value)
                             )));
                         }
                     };
@@ -465,7 +465,7 @@ impl Writer<'_> {
                     None => {
                         return Err(PyErr::type_error(format!(
                             "keys must be str, int, float, bool or None, not {}",
-                            super::type_name(&key)
+                            super::class_name(&key)
                         )));
                     }
                 },

@@ -80,7 +80,7 @@ pub use number::{Int, Num, as_bigint, big, float_to_int, int};
 pub use object::{BinOp, CmpOp, HashKey, Py, PyIter, PyIterator, PyObject, UnaryOp, object};
 pub(crate) use ops::push_repr;
 pub use ops::{
-    abs, binary, call, call_method, compare, contains, format, getattr, getitem, has_method, identical,
+    abs, binary, call, call_method, class_name, compare, contains, format, getattr, getitem, has_method, identical,
     identical_or_equal, is_callable, len, less, no_attribute, none, repr, round, slice, sort_keyed, sorted, str, truth,
     type_name, unary,
 };

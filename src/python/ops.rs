@@ -15,6 +15,12 @@ pub fn none() -> Value {
     Value::from(())
 }
 
+/// `type(x).__name__`: unlike [`type_name`], which C code prints with its module, the bare name.
+pub fn class_name(value: &Value) -> String {
+    let name = type_name(value);
+    name.rsplit('.').next().map(str::to_owned).unwrap_or(name)
+}
+
 /// `type(x).__name__`.
 pub fn type_name(value: &Value) -> String {
     match view(value) {

@@ -82,11 +82,7 @@ fn named(function: &str, args: &Args<'_>, version: u128) -> PyResult {
         return Err(PyErr::attribute_error(format!("'{}' object has no attribute 'bytes'", type_name(&namespace))));
     };
     let Some(name) = text(&name) else {
-        return Err(if version == 5 {
-            PyErr::type_error(format!("encoding without a string argument"))
-        } else {
-            PyErr::type_error("encoding without a string argument")
-        });
+        return Err(PyErr::type_error("encoding without a string argument"));
     };
     let mut bytes = space.0.to_be_bytes().to_vec();
     bytes.extend(name.as_bytes());

@@ -77,7 +77,7 @@ fn render(engine: &Engine, request: &Json) -> Result<Map<String, Json>, Template
             if let Some(json) = text::to_json(&value) {
                 out.insert("ok_native".into(), json);
             }
-            out.insert("type".into(), python::type_name(&value).into());
+            out.insert("type".into(), python::class_name(&value).into());
             out.insert("repr".into(), python::repr(&value, &mut engine.interp(&env, &names))?.into());
             Ok(out)
         }

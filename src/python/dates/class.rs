@@ -270,7 +270,7 @@ pub(crate) fn from_timestamp(value: Option<&Value>, qualified: &str, args: &Args
         View::Float(float) if float.is_nan() => return Err(PyErr::value_error("Invalid value NaN (not a number)")),
         View::Float(float) => {
             let whole = float.floor();
-            if !(whole.abs() < 9.2e18) {
+            if whole.abs() >= 9.2e18 {
                 return Err(far());
             }
             let fraction = ((float - whole) * 1e6).round_ties_even();
@@ -327,7 +327,8 @@ fn plain_class_method(name: &str, args: &Args<'_>, it: &mut dyn Interp) -> PyRes
             match tz {
                 None => DateTime::naive_plain(naive),
                 Some(tz) => {
-                    let (naive, fold) = tz.from_utc(naive).ok_or_else(|| PyErr::overflow("date value out of range"))?;
+                    let (naive, fold) =
+                        tz.local_of_utc(naive).ok_or_else(|| PyErr::overflow("date value out of range"))?;
                     DateTime { naive, tz: Some(tz), fold, pendulum: false }
                 }
             }

@@ -40,16 +40,6 @@ pub(crate) fn plain_add(x: &Date, micros: i128) -> PyResult<Date> {
         .map_err(|_| PyErr::overflow("date value out of range"))
 }
 
-/// `datetime.date(...)` arguments: year, month, day.
-pub(crate) fn construct(args: &Args<'_>) -> PyResult<NaiveDate> {
-    let given = cargs::parse(None, &["year", "month", "day"], 3, 3, args)?;
-    let parts: Vec<i64> = given.into_iter().flatten().map(cargs::int).collect::<PyResult<_>>()?;
-    match parts.as_slice() {
-        [year, month, day] => make_date(*year, *month, *day),
-        _ => Err(PyErr::type_error("function missing required argument 'year' (pos 1)")),
-    }
-}
-
 /// `ctime()` of a date, with its time.
 pub(crate) fn ctime(date: NaiveDate, clock: &str) -> String {
     let weekday = weekday_name(date.weekday().num_days_from_monday()).get(..3).unwrap_or_default();

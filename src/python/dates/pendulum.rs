@@ -197,7 +197,7 @@ impl DateTime {
         match zone {
             Some(zone) if !variable => {
                 let tz = TzInfo::Pendulum(zone);
-                let (naive, fold) = tz.from_utc(moved).ok_or_else(out_of_range)?;
+                let (naive, fold) = tz.local_of_utc(moved).ok_or_else(out_of_range)?;
                 if naive < min_naive() || naive > max_naive() {
                     return Err(out_of_range());
                 }

@@ -132,7 +132,7 @@ impl TzInfo {
     }
 
     /// `fromutc`: the local time at a UTC time, and its fold.
-    pub(crate) fn from_utc(&self, utc: NaiveDateTime) -> Option<(NaiveDateTime, bool)> {
+    pub(crate) fn local_of_utc(&self, utc: NaiveDateTime) -> Option<(NaiveDateTime, bool)> {
         match self {
             TzInfo::Pendulum(zone @ Zone::Named(_)) => local_at(*zone, utc),
             TzInfo::DateutilFile(tz) => local_at(Zone::Named(*tz), utc),

@@ -128,7 +128,7 @@ impl PyObject for TzObject {
                     return Err(PyErr::value_error("fromutc: dt.tzinfo is not self"));
                 }
                 let (naive, fold) =
-                    self.0.from_utc(dt.naive).ok_or_else(|| PyErr::overflow("date value out of range"))?;
+                    self.0.local_of_utc(dt.naive).ok_or_else(|| PyErr::overflow("date value out of range"))?;
                 Ok(object(DateTime { naive, fold, ..dt.clone() }))
             }
             "convert" => {

@@ -86,7 +86,7 @@ impl Ymd {
         let known = labels.iter().flatten().count();
         let len = self.len();
         if len == known && known > 0 || len == 3 && known == 2 {
-            return self.from_labels(labels, known);
+            return self.by_labels(labels, known);
         }
         let v = |index: usize| Some(self.at(index));
         let resolved = match (len, self.month) {
@@ -148,7 +148,7 @@ impl Ymd {
         Ok(resolved)
     }
 
-    fn from_labels(&self, labels: [Option<usize>; 3], known: usize) -> Result<Resolved, Stop> {
+    fn by_labels(&self, labels: [Option<usize>; 3], known: usize) -> Result<Resolved, Stop> {
         let mut labels = labels;
         if self.len() == 3 && known == 2 {
             let missing = (0..3).find(|at| !labels.contains(&Some(*at)));
