@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
-use super::text;
 use crate::context::{self, Profile, Surroundings};
 use crate::jinja::{Engine, Environment, MemoryLoader, Names, Rendered, TemplateError};
-use crate::python::{self, PyErr, PyResult};
+use crate::python::{self, Dict, List, PyErr, PyResult, Tuple, Value, View, downcast, view};
 use crate::run::Run;
 
 /// How messages name the search path of templates given with the request.
@@ -74,12 +73,41 @@ fn render(engine: &Engine, request: &Json) -> Result<Map<String, Json>, Template
         Rendered::Text(text) => Ok(Map::from_iter([("ok".to_owned(), text.into())])),
         Rendered::Native(value) => {
             let mut out = Map::new();
-            if let Some(json) = text::to_json(&value) {
+            if let Some(json) = faithful_json(&value) {
                 out.insert("ok_native".into(), json);
             }
             out.insert("type".into(), python::class_name(&value).into());
             out.insert("repr".into(), python::repr(&value, &mut engine.interp(&env, &names))?.into());
             Ok(out)
+        }
+    }
+}
+
+/// A native result as JSON; `None` when a part of it has no JSON form: subclasses of `str`, dates, keys that are no strings.
+fn faithful_json(value: &Value) -> Option<Json> {
+    match view(value) {
+        View::None => Some(Json::Null),
+        View::Bool(value) => Some(value.into()),
+        View::Int(value) => Some(value.into()),
+        View::Float(value) => serde_json::Number::from_f64(value).map(Json::Number),
+        View::Str(text) => (!value.is_safe()).then(|| text.into()),
+        View::Bytes(_) | View::Foreign => None,
+        View::Object(_) => {
+            if let Some(int) = python::as_bigint(value) {
+                return serde_json::from_str(&int.to_string()).ok();
+            }
+            if let Some(list) = downcast::<List>(value) {
+                return list.snapshot().iter().map(faithful_json).collect();
+            }
+            if let Some(tuple) = downcast::<Tuple>(value) {
+                return tuple.items().iter().map(faithful_json).collect();
+            }
+            let pairs = downcast::<Dict>(value)?.items();
+            let pair = |(key, value): (Value, Value)| match view(&key) {
+                View::Str(name) if !key.is_safe() => Some((name.to_owned(), faithful_json(&value)?)),
+                _ => None,
+            };
+            pairs.into_iter().map(pair).collect::<Option<Map<_, _>>>().map(Json::Object)
         }
     }
 }
@@ -102,13 +130,4 @@ fn instant(now: &Json) -> PyResult<DateTime<Utc>> {
         Ok(now) => Ok(now.with_timezone(&Utc)),
         Err(_) => Err(PyErr::unsupported("`now` is an instant such as \"2026-03-10T12:00:00Z\"")),
     }
-}
-
-/// A request's answer as one JSON value, `id` first.
-pub fn answer_line(engine: &Engine, request: &Json) -> Json {
-    let mut fields = json!({"id": request.get("id").cloned().unwrap_or_default()});
-    if let Some(out) = fields.as_object_mut() {
-        out.extend(answer(engine, request));
-    }
-    fields
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::super::ast::{BinOp, CallArgs, CompareOp, Const, Expr, ExprKind, UnaryOp};
 use super::super::{TemplateError, filters, tests};
+use super::constants::{is_constant, literal_truth, may_be_infinite};
 use super::{Frame, Lowering, Result, assertion};
 
 /// minijinja calls take at most about 2,000 arguments; longer literals go through a list of its own.
@@ -24,8 +25,22 @@ enum Kind {
 }
 
 impl Lowering<'_> {
+    /// Emits an expression that is printed; what the optimizer made of it as a whole is printed as it is.
+    pub(super) fn printed(&mut self, expr: &Expr, frame: Frame, constant: bool) -> Result<()> {
+        let folding = std::mem::replace(&mut self.folding, constant);
+        let emitted = self.expr(expr, frame);
+        self.folding = folding;
+        emitted
+    }
+
     /// Emits an expression.
     pub(super) fn expr(&mut self, expr: &Expr, frame: Frame) -> Result<()> {
+        if !self.folding && may_be_infinite(expr) && is_constant(expr) {
+            // the largest constant part is what Jinja2 writes into its code
+            self.printed(expr, frame, true)?;
+            self.apply("folded", expr);
+            return Ok(());
+        }
         match &expr.kind {
             ExprKind::Const(value) => {
                 self.out.mark(expr.span, expr.line);
@@ -59,6 +74,8 @@ impl Lowering<'_> {
                 }
                 self.out.push(")");
             }
+            ExprKind::Or(pair) if literal_truth(&pair[0]) == Some(true) => self.expr(&pair[0], frame)?,
+            ExprKind::And(pair) if literal_truth(&pair[0]) == Some(false) => self.expr(&pair[0], frame)?,
             ExprKind::Or(_) | ExprKind::And(_) => {
                 self.out.push("(");
                 self.chain(expr, frame, "boolean")?;

@@ -5,10 +5,10 @@
 //! variable has the name that scoping gave it, and each value a frame starts with is assigned explicitly. What minijinja
 //! contributes is control flow, captures, macros' calling convention and output.
 
+mod constants;
 mod exprs;
 mod flow;
 mod frames;
-mod native;
 mod statements;
 mod writer;
 
@@ -76,6 +76,7 @@ pub fn lower(template: &Template, settings: &Settings<'_>) -> Result<Vec<Unit>> 
         known_extends: false,
         exports: settings.exports || composed,
         parameters: Vec::new(),
+        folding: false,
         loops: Vec::new(),
     };
     let mut units = vec![lowering.root(&template.body, extends, composed)?];
@@ -114,6 +115,8 @@ struct Lowering<'e> {
     exports: bool,
     /// Parameters of the macro whose defaults are being emitted that have no value yet.
     parameters: Vec<Arc<str>>,
+    /// Inside a constant whose value as a whole is taken care of.
+    folding: bool,
     /// For each loop around the current place: what must run before `continue`.
     loops: Vec<Option<String>>,
 }

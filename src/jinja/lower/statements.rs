@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::ast::{Block, Branch, Expr, ExprKind, FromImport, Import, Include, Piece, Stmt, StmtKind};
 use super::super::visit::{NameUse, names_in_expr};
-use super::native::constant_text;
+use super::constants::{is_constant, literal_text};
 use super::{Frame, Lowering, Result, assertion};
 
 /// What follows a statement in its body.
@@ -85,13 +85,14 @@ impl Lowering<'_> {
                         this.out.mark(*span, 0);
                         this.data(text);
                     }
-                    Piece::Expr(expr) => match constant_text(expr).filter(|_| this.settings.native) {
+                    Piece::Expr(expr) => match literal_text(expr).filter(|_| this.settings.native) {
                         Some(text) => this.data(&text),
                         None => {
                             this.out.mark(expr.span, expr.line);
                             this.out.push("{{ ");
-                            this.expr(expr, frame)?;
-                            this.out.push(" }}");
+                            let constant = is_constant(expr);
+                            this.printed(expr, frame, constant)?;
+                            this.out.push(if constant && this.settings.native { "|constant }}" } else { " }}" });
                         }
                     },
                 }

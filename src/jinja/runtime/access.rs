@@ -10,7 +10,7 @@ use super::super::{UndefinedKind, filters, tests};
 use super::vm::{Vm, core, raise};
 use super::{Outcome, argument};
 use crate::python::{
-    self, Args, BoundMethod, FieldAccess, Interp, Kwarg, PyErr, PyResult, Value, View, downcast, view,
+    self, Args, BoundMethod, FieldAccess, Interp, Kwarg, PyErr, PyObject, PyResult, Value, View, downcast, object, view,
 };
 
 /// Registers the filters.
@@ -35,8 +35,7 @@ pub(super) fn register(mini: &mut Mini<'static>) {
     mini.add_filter("attr", |state: &mut State<'_, '_>, args: &[Value]| {
         let name = argument(args, 1).as_str().unwrap_or_default();
         let mut vm = Vm::new(state)?;
-        let run = vm.core.run.clone();
-        run.getattr(argument(args, 0), name, &mut vm).map_err(raise)
+        getattr(argument(args, 0), name, &mut vm).map_err(raise)
     });
     mini.add_filter("item", |state: &mut State<'_, '_>, args: &[Value]| {
         let mut vm = Vm::new(state)?;
@@ -101,6 +100,51 @@ pub(super) fn register(mini: &mut Mini<'static>) {
         mini.add_filter(format!("no_{base}"), move |args: &[Value]| unknown(base, argument(args, 1)));
         mini.add_filter(format!("no_{base}_keywords"), move |args: &[Value]| unknown(base, argument(args, 2)));
         mini.add_filter(format!("no_{base}_dynamic"), move |args: &[Value]| unknown(base, argument(args, 2)));
+    }
+}
+
+/// `x.name`. The sandbox puts a function of its own in place of `str.format`.
+fn getattr(subject: &Value, name: &str, vm: &mut Vm<'_, '_, '_>) -> PyResult {
+    let run = vm.core.run.clone();
+    if run.sandboxed && matches!(name, "format" | "format_map") && python::text(subject).is_some() {
+        return Ok(object(Format { run, text: subject.clone(), name: name.into() }));
+    }
+    run.getattr(subject, name, vm)
+}
+
+/// The function that the sandbox gives for `str.format` and `str.format_map`.
+struct Format {
+    run: Arc<Env>,
+    text: Value,
+    name: Arc<str>,
+}
+
+impl std::fmt::Debug for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Format")
+    }
+}
+
+impl PyObject for Format {
+    fn type_name(&self) -> &str {
+        "function"
+    }
+
+    fn repr(&self, _it: &mut dyn Interp) -> PyResult<String> {
+        Err(PyErr::unsupported("the text of a function holds a memory address, which differs in every process")
+            .with_hint("call it: add `()`"))
+    }
+
+    fn getattr(&self, name: &str, _it: &mut dyn Interp) -> Option<PyResult> {
+        matches!(name, "__name__" | "__qualname__").then(|| Ok(Value::from(&*self.name)))
+    }
+
+    fn is_callable(&self) -> bool {
+        true
+    }
+
+    fn call(&self, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
+        sandboxed_format(&self.run, &self.text, &self.name, args, it)
     }
 }
 
@@ -224,7 +268,7 @@ fn method(state: &mut State<'_, '_>, subject: &Value, name: &Value, args: &Args<
     if direct {
         return python::call_method(subject, name, args, &mut vm).map_err(raise);
     }
-    let callee = run.getattr(subject, name, &mut vm).map_err(raise)?;
+    let callee = getattr(subject, name, &mut vm).map_err(raise)?;
     call(&mut vm, &callee, args).map_err(raise)
 }
 

@@ -6,7 +6,7 @@ use super::super::markup;
 use super::core::Core;
 use super::vm::{Vm, core, raise};
 use super::{Outcome, argument};
-use crate::python::{self, Interp, PyErr, PyResult, Value, View, view};
+use crate::python::{self, Dict, Interp, List, PyErr, PyResult, Tuple, Value, View, downcast, view};
 
 /// Texts up to this length are paid for by the loop that writes them.
 const FREE: usize = 64;
@@ -23,6 +23,21 @@ pub(super) fn register(mini: &mut Mini<'static>) {
         let mut vm = Vm::new(state)?;
         let pieces = vm.core.machine().pieces.pop().unwrap_or_default();
         concat(pieces, &mut vm).map_err(raise)
+    });
+    mini.add_filter("constant", |state: &mut State<'_, '_>, args: &[Value]| -> Outcome {
+        let value = argument(args, 0);
+        if !has_literal_form(value) {
+            return Ok(value.clone());
+        }
+        let text = python::str(value, &mut Vm::new(state)?).map_err(raise)?;
+        Ok(Value::from(text))
+    });
+    mini.add_filter("folded", |args: &[Value]| -> Outcome {
+        let value = argument(args, 0);
+        match nameless_float(value) {
+            Some(name) => Err(raise(PyErr::new("NameError", format!("name '{name}' is not defined")))),
+            None => Ok(value.clone()),
+        }
     });
     mini.add_filter("block_value", |state: &mut State<'_, '_>, args: &[Value]| -> Outcome {
         let value = argument(args, 0);
@@ -41,6 +56,40 @@ pub(super) fn register(mini: &mut Mini<'static>) {
         let message = format!("sequence item 0: expected str instance, {} found", python::type_name(value));
         Err(raise(PyErr::type_error(message)))
     });
+}
+
+/// `has_safe_repr`: values that the optimizer can write into code.
+fn has_literal_form(value: &Value) -> bool {
+    match view(value) {
+        View::Bytes(_) | View::Foreign => false,
+        View::Object(object) => {
+            if let Some(items) = items(value) {
+                return items.iter().all(has_literal_form);
+            }
+            match downcast::<Dict>(value) {
+                Some(dict) => dict.items().iter().all(|(key, value)| has_literal_form(key) && has_literal_form(value)),
+                None => matches!(object.type_name(), "int" | "range"),
+            }
+        }
+        _ => true,
+    }
+}
+
+fn items(value: &Value) -> Option<Vec<Value>> {
+    match downcast::<List>(value) {
+        Some(list) => Some(list.snapshot()),
+        None => downcast::<Tuple>(value).map(Tuple::snapshot),
+    }
+}
+
+/// The name Python prints for a float that has no literal, found anywhere in a folded value.
+fn nameless_float(value: &Value) -> Option<&'static str> {
+    match view(value) {
+        View::Float(float) if float.is_nan() => Some("nan"),
+        View::Float(float) if float.is_infinite() => Some("inf"),
+        View::Object(_) => items(value)?.iter().find_map(nameless_float),
+        _ => None,
+    }
 }
 
 fn native(core: &Core) -> bool {
@@ -91,6 +140,15 @@ fn written(error: std::fmt::Error) -> Error {
     Error::new(ErrorKind::WriteFailure, "output").with_source(error)
 }
 
+/// True when Python's parser refuses the text because its first line of code is indented.
+fn is_indented(text: &str) -> bool {
+    let code = |line: &&str| {
+        let line = line.trim_start_matches([' ', '\t', '\x0c']);
+        !line.is_empty() && !line.starts_with('#')
+    };
+    text.split(['\n', '\r']).find(code).is_some_and(|line| line.starts_with([' ', '\t']))
+}
+
 /// `jinja2.nativetypes.native_concat`: nothing is None, a single value stays what it is, everything else is joined as
 /// text; text that is a Python literal becomes the literal's value.
 pub(crate) fn concat(pieces: Vec<Value>, it: &mut dyn Interp) -> PyResult {
@@ -112,6 +170,9 @@ pub(crate) fn concat(pieces: Vec<Value>, it: &mut dyn Interp) -> PyResult {
         }
     };
     let text = python::text(&raw).unwrap_or_default();
+    if is_indented(text) {
+        return Ok(raw);
+    }
     match python::literal_eval(text) {
         Ok(value) => Ok(value),
         Err(error) if matches!(&*error.class, "ValueError" | "SyntaxError" | "IndentationError" | "MemoryError") => {
