@@ -1,7 +1,7 @@
 //! Methods of `bytes`.
 
 use super::{
-    Args, Interp, PyErr, PyResult, Tuple, Value, View, cargs, downcast, iter, list, str_methods, type_name, view,
+    Args, Interp, PyErr, PyResult, Tuple, Value, View, bytes_text, cargs, downcast, iter, str_methods, type_name, view,
 };
 
 /// True when `bytes` has a method of that name.
@@ -53,7 +53,7 @@ pub(crate) fn has(name: &str) -> bool {
     )
 }
 
-fn bytes_arg(value: &Value) -> PyResult<&[u8]> {
+pub(super) fn bytes_arg(value: &Value) -> PyResult<&[u8]> {
     match view(value) {
         View::Bytes(bytes) => Ok(bytes),
         _ => Err(PyErr::type_error(format!("a bytes-like object is required, not '{}'", type_name(value)))),
@@ -73,14 +73,14 @@ pub(crate) fn contains(bytes: &[u8], item: &Value) -> PyResult<bool> {
     }
 }
 
-fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
+pub(super) fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
     if part.is_empty() {
         return Some(0);
     }
     bytes.windows(part.len()).position(|window| window == part)
 }
 
-fn rfind(bytes: &[u8], part: &[u8]) -> Option<usize> {
+pub(super) fn rfind(bytes: &[u8], part: &[u8]) -> Option<usize> {
     if part.is_empty() {
         return Some(bytes.len());
     }
@@ -209,26 +209,21 @@ pub(crate) fn call(b: &[u8], name: &str, args: &Args<'_>, it: &mut dyn Interp) -
             }
             new(out.to_vec())
         }
-        "split" => {
-            let [separator, max] = cargs::keywords("split", &["sep", "maxsplit"], 0, args)?;
-            let max = usize::try_from(max.map_or(Ok(-1), cargs::index)?).unwrap_or(usize::MAX);
-            let Some(separator) = separator.filter(|value| !value.is_none()) else {
-                return Err(PyErr::unsupported("bytes.split() without a separator"));
-            };
-            let separator = bytes_arg(separator)?;
-            if separator.is_empty() {
-                return Err(PyErr::value_error("empty separator"));
-            }
-            let (mut parts, mut rest) = (Vec::new(), b);
-            while parts.len() < max
-                && let Some(at) = find(rest, separator)
-            {
-                parts.push(Value::from_bytes(rest.get(..at).unwrap_or(&[]).to_vec()));
-                rest = rest.get(at + separator.len()..).unwrap_or(&[]);
-            }
-            parts.push(Value::from_bytes(rest.to_vec()));
-            Ok(list(parts))
+        "split" | "rsplit" => bytes_text::split(b, name, args),
+        "splitlines" => bytes_text::splitlines(b, args),
+        "center" | "ljust" | "rjust" => bytes_text::justify(b, name, args, it),
+        "zfill" => bytes_text::zfill(b, cargs::index(cargs::one(&qualified, args)?)?, it),
+        "expandtabs" => bytes_text::expandtabs(b, args, it),
+        "title" => cargs::none(&qualified, args).map(|()| bytes_text::title(b)),
+        "capitalize" => cargs::none(&qualified, args).map(|()| bytes_text::capitalize(b)),
+        "swapcase" => cargs::none(&qualified, args).map(|()| bytes_text::swapcase(b)),
+        "istitle" => test(bytes_text::is_title(b)),
+        "partition" | "rpartition" => {
+            bytes_text::partition(b, bytes_arg(cargs::one(&qualified, args)?)?, name == "rpartition")
         }
+        "translate" => bytes_text::translate(b, args),
+        "maketrans" => bytes_text::maketrans(args),
+        "fromhex" => bytes_text::from_hex(args),
         "replace" => {
             let pos = cargs::positional(&qualified, args, 2, 3)?;
             let [old, replacement, ..] = pos else { return new(b.to_vec()) };

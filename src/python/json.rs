@@ -185,6 +185,10 @@ impl Reader<'_> {
             'r' => '\r',
             't' => '\t',
             'u' => {
+                // Python wants one more character after the digits before it looks at them
+                if self.at + 5 >= self.text.len() {
+                    return self.error("Invalid \\uXXXX escape", self.at);
+                }
                 let high = self.hex(self.at + 1)?;
                 self.at += 5;
                 let low = if (0xd800..0xdc00).contains(&high) && self.rest().starts_with("\\u") {

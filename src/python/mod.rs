@@ -10,6 +10,7 @@
 
 mod args;
 mod bytes;
+mod bytes_text;
 mod cargs;
 pub mod chars;
 mod dates;

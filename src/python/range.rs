@@ -57,7 +57,23 @@ impl Range {
         self.start.wrapping_add((index as i64).wrapping_mul(self.step))
     }
 
-    fn position_of(&self, value: &Value) -> Option<u64> {
+    /// The index of a value; what is no number is compared with each int in turn, and may have its own idea of that.
+    fn position_of(&self, value: &Value, it: &mut dyn Interp) -> PyResult<Option<u64>> {
+        if let View::Object(_) = view(value)
+            && number::big(value).is_none()
+        {
+            for index in 0..self.count() {
+                it.charge(1)?;
+                if super::compare(CmpOp::Eq, &Value::from(self.at(index)), value, it)? {
+                    return Ok(Some(index));
+                }
+            }
+            return Ok(None);
+        }
+        Ok(self.position_of_number(value))
+    }
+
+    fn position_of_number(&self, value: &Value) -> Option<u64> {
         let int = match view(value) {
             View::Int(int) => int,
             View::Bool(bool) => i64::from(bool),
@@ -156,8 +172,7 @@ impl PyObject for Range {
     }
 
     fn contains(&self, item: &Value, it: &mut dyn Interp) -> Option<PyResult<bool>> {
-        let _ = it;
-        Some(Ok(self.position_of(item).is_some()))
+        Some(self.position_of(item, it).map(|found| found.is_some()))
     }
 
     fn compare(&self, op: CmpOp, other: &Value, _it: &mut dyn Interp) -> Option<PyResult<bool>> {
@@ -178,10 +193,13 @@ impl PyObject for Range {
 
     fn call_method(&self, this: &Value, name: &str, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
         match name {
-            "count" => Ok(Value::from(i64::from(self.position_of(cargs::one("range.count", args)?).is_some()))),
+            "count" => {
+                let found = self.position_of(cargs::one("range.count", args)?, it)?;
+                Ok(Value::from(i64::from(found.is_some())))
+            }
             "index" => {
                 let wanted = cargs::one("range.index", args)?;
-                match self.position_of(wanted) {
+                match self.position_of(wanted, it)? {
                     Some(index) => Ok(number::int(BigInt::from(index))),
                     None if number::as_bigint(wanted).is_some() => {
                         Err(PyErr::value_error(format!("{} is not in range", super::repr(wanted, it)?)))
