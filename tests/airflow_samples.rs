@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use camino::Utf8Path;
 use partita::jinja::Engine;
 use partita::pipeline::{self, GivenRun, Pipeline, Renderer, given_run, yaml};
-use partita::render::to_json;
 use serde_json::{Value as Json, json};
 use support::Project;
 
@@ -43,7 +42,7 @@ fn differences(pipeline: &Pipeline, given: &GivenRun, stored: &[&Json]) -> Vec<S
         let mut got = serde_json::Map::new();
         for field in &task.fields {
             let value = match &field.value {
-                Ok(value) => to_json(value).unwrap_or(Json::Null),
+                Ok(value) => partita::render::stored(value),
                 Err(error) => json!(format!("{}: {}", error.path, error.error)),
             };
             got.insert(field.name.clone(), value);

@@ -177,7 +177,7 @@ fn write_files(out: &Utf8Path, outcome: &pipeline::Outcome, shown: &Shown<'_>, i
             continue;
         }
         for task in run.tasks.iter().filter(|task| shown.task(&task.task_id)) {
-            for field in task.fields.iter().filter(|field| field.rendered && shown.field(&field.name)) {
+            for field in task.fields.iter().filter(|field| field.rendered && field.given && shown.field(&field.name)) {
                 let name = format!("{}.{}", file_name(&task.label()), file_name(&field.name));
                 let path = out.join(&folder).join(name);
                 match &field.value {

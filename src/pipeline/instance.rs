@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use camino::{Utf8Path, Utf8PathBuf};
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use serde_json::{Map, Value as Json};
@@ -15,7 +16,7 @@ use crate::asset::{Asset, AssetCondition};
 use crate::context::{
     self, AssetItem, DagInfo, Masker, MissingXCom, StoredEvent, Surroundings, TaskInfo, masker::Secrets,
 };
-use crate::jinja::{Engine, Environment, FileSystemLoader, Names};
+use crate::jinja::{Engine, Environment, FileSystemLoader, Names, split_template_path};
 use crate::python::{PyErr, PyResult};
 use crate::render::{FieldError, FieldPath, FieldValue, RenderedField, TaskTemplates, operators};
 use crate::run::{Run, TaskInstance};
@@ -116,6 +117,7 @@ impl<'a> Renderer<'a> {
                     name: name.clone(),
                     file: None,
                     rendered: true,
+                    given: true,
                     value: match value.truth() {
                         true => Err(failed(name, &error)),
                         false => value.to_python().map_err(|error| failed(name, &error)),
@@ -140,9 +142,34 @@ impl<'a> Renderer<'a> {
             environment,
         };
         let names: Arc<dyn Names> = context.clone();
-        let fields = templates.render(self.engine, &names);
+        let mut fields = templates.render(self.engine, &names);
+        for field in &mut fields {
+            let written = task.fields.iter().find(|known| known.name == field.name);
+            let template = |value: &FieldValue| value.any_string(&|text| text.contains("{{") || text.contains("{%"));
+            field.given = written.is_none_or(|written| {
+                written.place.is_some() || written.value.as_ref().is_none_or(template) || is_expanded(task, &field.name)
+            });
+            if let Some(file) = &mut field.file {
+                *file = self.template_path(dag, file);
+            }
+            if let Err(error) = &mut field.value
+                && let Some(shown) = &error.shown
+            {
+                error.shown = Some(self.template_path(dag, shown));
+            }
+        }
         let assumed = self.assumed(run, &context.names_read());
         TaskResult { task_id: task.task_id.clone(), map_index, fields, assumed }
+    }
+
+    /// Where a template is found, relative to the pipeline's folder; its name when it is not found.
+    pub fn template_path(&self, dag: &Dag, name: &str) -> String {
+        let Ok(pieces) = split_template_path(name) else { return name.to_owned() };
+        let below = pieces.join("/");
+        let folders =
+            std::iter::once(Utf8Path::new("")).chain(dag.template_searchpath.iter().map(Utf8PathBuf::as_path));
+        let found = folders.map(|folder| folder.join(&below)).find(|path| self.pipeline.root.join(path).is_file());
+        found.map_or_else(|| name.to_owned(), Utf8PathBuf::into_string)
     }
 
     /// Builds the template context of a task instance.
@@ -361,6 +388,7 @@ fn failed(field: &str, error: &PyErr) -> Box<FieldError> {
         path: FieldPath { field: field.to_owned(), inner: Vec::new() },
         file: None,
         source: None,
+        shown: None,
         error: error.clone().into(),
     })
 }

@@ -10,5 +10,5 @@ mod text;
 mod value;
 
 pub use task::{FieldError, FieldPath, RenderedField, TaskTemplates};
-pub use text::{display, repr, to_json};
+pub use text::{display, repr, stored, to_json};
 pub use value::FieldValue;

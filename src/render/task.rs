@@ -39,6 +39,8 @@ pub struct FieldError {
     pub file: Option<String>,
     /// The template's text that the error's line and range refer to, where it is known.
     pub source: Option<Arc<str>>,
+    /// Where people find the template, if it is a file; the name otherwise.
+    pub shown: Option<String>,
     /// What Airflow would raise.
     pub error: TemplateError,
 }
@@ -52,6 +54,8 @@ pub struct RenderedField {
     pub file: Option<String>,
     /// False when the value was false and Airflow left it alone.
     pub rendered: bool,
+    /// False when the author did not give the field and it is no template: the operator's own plain value.
+    pub given: bool,
     /// The text, or the Python value (nested fields, native mode).
     pub value: Result<Value, Box<FieldError>>,
 }
@@ -92,12 +96,13 @@ impl TaskTemplates {
                 path: FieldPath { field: name.to_owned(), inner: Vec::new() },
                 file: None,
                 source: None,
+                shown: None,
                 error: error.into(),
             })
         };
         if !value.truth() {
             let value = value.to_python().map_err(fail);
-            return RenderedField { name: name.to_owned(), file: None, rendered: false, value };
+            return RenderedField { name: name.to_owned(), file: None, rendered: false, given: true, value };
         }
         let file = match value {
             FieldValue::Str(text) if self.is_file(text) => Some(text.clone()),
@@ -115,12 +120,13 @@ impl TaskTemplates {
         let value = value.map_strings(&mut string, &mut Vec::new()).map_err(|leaf| {
             Box::new(FieldError {
                 path: FieldPath { field: name.to_owned(), inner: leaf.path },
+                shown: leaf.error.template.clone().or_else(|| leaf.file.clone()),
                 file: leaf.file,
                 source: leaf.source,
                 error: leaf.error,
             })
         });
-        RenderedField { name: name.to_owned(), file, rendered: true, value }
+        RenderedField { name: name.to_owned(), file, rendered: true, given: true, value }
     }
 
     fn is_file(&self, text: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Number, Value as Json};
 
-use crate::python::{self, Dict, List, Plain, Tuple, Value, View, downcast, text, view};
+use crate::python::{self, Dict, List, Plain, Set, Tuple, Value, View, downcast, text, text as text_of, view};
 
 /// Deepest nesting shown.
 const DEPTH_LIMIT: usize = 100;
@@ -58,6 +58,49 @@ fn json_at(value: &Value, depth: usize) -> Option<Json> {
     }
 }
 
+/// A rendered value as Airflow stores it (`rendered_task_instance_fields`): keys are sorted text, tuples and sets lists, and
+/// what has no JSON form is its `str()`. Long values are not cut.
+pub fn stored(value: &Value) -> Json {
+    stored_at(value, 0)
+}
+
+fn stored_at(value: &Value, depth: usize) -> Json {
+    if depth > DEPTH_LIMIT {
+        return Json::Null;
+    }
+    if let Some(json) = json_at(value, DEPTH_LIMIT) {
+        return json;
+    }
+    if let Some(dict) = downcast::<Dict>(value) {
+        let key = |key: &Value| match stored_at(key, depth + 1) {
+            Json::String(text) => text,
+            _ => string(key),
+        };
+        let mut entries: Vec<(String, Json)> =
+            dict.items().iter().map(|(name, item)| (key(name), stored_at(item, depth + 1))).collect();
+        entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+        return Json::Object(entries.into_iter().collect());
+    }
+    if let Some(items) = items(value) {
+        return items.iter().map(|item| stored_at(item, depth + 1)).collect();
+    }
+    if let Some(set) = downcast::<Set>(value) {
+        let mut items: Vec<(String, String, Json)> = set
+            .snapshot()
+            .iter()
+            .map(|item| (python::type_name(item), string(item), stored_at(item, depth + 1)))
+            .collect();
+        items.sort_by(|one, other| (&one.0, &one.1).cmp(&(&other.0, &other.1)));
+        return items.into_iter().map(|(_, _, json)| json).collect();
+    }
+    Json::String(string(value))
+}
+
+/// `str()` of a value.
+fn string(value: &Value) -> String {
+    python::str(value, &mut Plain::default()).unwrap_or_else(|error| format!("<{error}>"))
+}
+
 fn items(value: &Value) -> Option<Vec<Value>> {
     match (downcast::<List>(value), downcast::<Tuple>(value)) {
         (Some(list), _) => Some(list.snapshot()),
@@ -99,7 +142,12 @@ fn write_value(out: &mut String, value: &Value, indent: usize, depth: usize) {
             out.push('\n');
             pad(out, indent);
             out.push('-');
+            let start = out.len();
             write_value(out, &item, indent + 2, depth + 1);
+            // The first entry of a collection stands on the line of the dash.
+            if out[start..].starts_with('\n') && text_of(&item).is_none() {
+                out.replace_range(start..start + 1 + indent + 2, " ");
+            }
         }
         return;
     }

@@ -41,6 +41,19 @@ impl FieldValue {
         }
     }
 
+    /// Whether any string in it, keys left out, is such.
+    pub fn any_string(&self, such: &dyn Fn(&str) -> bool) -> bool {
+        match self {
+            FieldValue::Null | FieldValue::Bool(_) | FieldValue::Number(_) => false,
+            FieldValue::Str(text) => such(text),
+            FieldValue::List(items) | FieldValue::Tuple(items) | FieldValue::Set(items) => {
+                items.iter().any(|item| item.any_string(such))
+            }
+            FieldValue::Dict(entries) => entries.iter().any(|(_, value)| value.any_string(such)),
+            FieldValue::Object(_, attributes) => attributes.iter().any(|(_, value)| value.any_string(such)),
+        }
+    }
+
     /// The value unrendered, as Python has it.
     pub fn to_python(&self) -> PyResult {
         self.map_strings(&mut |_, text| Ok(Value::from(text)), &mut Vec::new())

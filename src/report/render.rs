@@ -160,7 +160,7 @@ fn write_field(
     field: &RenderedField,
     mask: &dyn Fn(&str) -> String,
 ) {
-    if !field.rendered {
+    if !field.rendered || !field.given {
         return;
     }
     let name = format!("{}.{}", task.label(), field.name);
@@ -194,8 +194,7 @@ fn write_field(
 pub fn field_error(dag_id: &str, task: &TaskResult, error: &FieldError, mask: &dyn Fn(&str) -> String) -> String {
     let template = &error.error;
     let message = mask(&format!("{}: {}", template.class, template.message));
-    let path = template.template.clone().or_else(|| error.file.clone());
-    let path = path.unwrap_or_else(|| format!("{dag_id}.{}.{}", task.label(), error.path));
+    let path = error.shown.clone().unwrap_or_else(|| format!("{dag_id}.{}.{}", task.label(), error.path));
     let range =
         template.range.clone().or_else(|| template.line.and_then(|line| line_range(error.source.as_deref(), line)));
     match (&error.source, range) {

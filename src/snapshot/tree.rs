@@ -15,7 +15,7 @@ pub fn of_outcome(outcome: &Outcome, mask: &dyn Fn(&str) -> String) -> Vec<Snaps
     let mut snapshots = Vec::new();
     for (folder, run) in run_folders(outcome) {
         for task in &run.tasks {
-            for field in task.fields.iter().filter(|field| field.rendered) {
+            for field in task.fields.iter().filter(|field| field.rendered && field.given) {
                 snapshots.push(snapshot(outcome, &folder, run, task, field, mask));
             }
         }

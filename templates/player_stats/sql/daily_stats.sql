@@ -1,5 +1,5 @@
-{% set day = partition_date | ds %}
-{% set hours = triggering_asset_events.values() | first | sort(attribute='partition_key') | map(attribute='partition_key') | list %}
+{% set day = partition_date | ds -%}
+{% set hours = triggering_asset_events.values() | first | sort(attribute='partition_key') | map(attribute='partition_key') | list -%}
 -- {{ hours | length }} hours of {{ day }}
 DELETE FROM {{ params.schema }}.player_day WHERE day = DATE '{{ day }}';
 INSERT INTO {{ params.schema }}.player_day (day, player_id, points)

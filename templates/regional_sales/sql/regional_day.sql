@@ -1,5 +1,5 @@
 {% import '_guards.sql' as guards -%}
-{% set region, day = partition_key.split('|') %}
+{% set region, day = partition_key.split('|') -%}
 {{ guards.only_partition(params.target, region, day) }}
 INSERT INTO {{ params.target }} (region, day, orders, amount_{{ var.value.currency | lower }})
 SELECT region, DATE '{{ day }}', COUNT(*), SUM(amount * rate)
