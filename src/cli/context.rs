@@ -3,32 +3,33 @@
 use std::sync::Arc;
 
 use camino::Utf8PathBuf;
-use chrono::{DateTime, Utc};
+use serde_json::{Value as Json, json};
 
-use super::{Exit, Failure, Io, Outcome};
-use crate::context::{self, Masker, Surroundings};
+use super::play_args::{self, PlayArgs};
+use super::{Exit, Failure, Io, Outcome, select};
+use crate::context::{self, Context, Entry, Masker, Surroundings};
+use crate::jinja::Engine;
+use crate::pipeline::{Pipeline, PlayedRun, Renderer};
 use crate::python::Plain;
 use crate::report;
-use crate::run::{self, Json, Run, TaskInstance};
+use crate::run::{self, Run, TaskInstance};
 
 /// Arguments of `partita context`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The run: a run document, a `TIRunContext`, or a REST `dagRun` body
-    #[arg(long, value_name = "FILE")]
-    run: Utf8PathBuf,
+    /// Pipelines: folders or files; without one, the run of --run, or every pipeline below templates/
+    pipelines: Vec<Utf8PathBuf>,
 
-    /// The `upstreamAssetEvents` body of a REST `dagRun`
-    #[arg(long, value_name = "FILE")]
-    events: Option<Utf8PathBuf>,
+    #[command(flatten)]
+    play: PlayArgs,
 
-    /// The task, where the file does not name it
-    #[arg(long, value_name = "TASK_ID", default_value = "task")]
-    task: String,
+    /// Only this task
+    #[arg(long, value_name = "TASK_ID")]
+    task: Option<String>,
 
-    /// The frozen clock; without it, nothing reads a clock
-    #[arg(long, value_name = "INSTANT")]
-    now: Option<DateTime<Utc>>,
+    /// Only these names of the context
+    #[arg(long, value_name = "NAME")]
+    name: Vec<String>,
 
     /// Form of the answer
     #[arg(long, value_enum, default_value_t)]
@@ -41,38 +42,127 @@ pub struct Args {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 enum Format {
-    /// A table
+    /// A table for each task
     #[default]
     Text,
-    /// A list of names
+    /// One JSON document
     Json,
 }
 
-/// Prints the whole template context of a run.
+/// Prints the whole template context of each run and task asked for.
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
-    let run = Arc::new(load(args, io)?);
-    let masker = if args.show_secrets { Masker::default() } else { Masker::of_run(&run) };
-    let context = context::build(Arc::clone(&run), Arc::new(Surroundings::of_request()))
-        .map_err(|e| Failure::Fatal(e.to_string()))?;
-    let mut interp = Plain { now: args.now, ..Plain::default() };
-    let entries = context::describe(&context, &mut interp);
+    let mut answer = Answer::default();
+    match &args.play.run {
+        Some(file) if args.pipelines.is_empty() => alone(args, file, &mut answer, io)?,
+        _ => played(args, &mut answer, io)?,
+    }
+    if answer.tasks == 0 {
+        writeln!(io.err, "note: no run has such a task")?;
+    }
     match args.format {
-        Format::Text => io.out.write_all(report::context_table(&entries, &masker).as_bytes())?,
-        Format::Json => writeln!(io.out, "{:#}", report::context_json(&entries, &masker))?,
+        Format::Text => io.out.write_all(answer.text.as_bytes())?,
+        Format::Json => writeln!(io.out, "{:#}", Json::from(answer.documents))?,
     }
     Ok(Exit::Success)
 }
 
+#[derive(Default)]
+struct Answer {
+    text: String,
+    documents: Vec<Json>,
+    tasks: usize,
+}
+
+impl Answer {
+    fn add(&mut self, args: &Args, context: &Context, masker: &Masker, now: Option<chrono::DateTime<chrono::Utc>>) {
+        let mut interp = Plain { now, ..Plain::default() };
+        let mut entries: Vec<Entry> = context::describe(context, &mut interp);
+        if !args.name.is_empty() {
+            entries.retain(|entry| args.name.iter().any(|name| name == entry.name));
+        }
+        let hidden = if args.show_secrets { &Masker::default() } else { masker };
+        let run = context.run();
+        let (dag_run, task_id) = (&run.dag_run, &run.ti.task_id);
+        if self.tasks > 0 {
+            self.text.push('\n');
+        }
+        self.tasks += 1;
+        let key = dag_run.partition_key.as_deref().map(|key| format!("{key}  ")).unwrap_or_default();
+        self.text.push_str(&format!("{}.{task_id}  {key}{}\n", dag_run.dag_id, dag_run.run_id));
+        self.text.push_str(&report::context_table(&entries, hidden));
+        self.documents.push(json!({
+            "dag_id": dag_run.dag_id,
+            "run_id": dag_run.run_id,
+            "task_id": task_id,
+            "map_index": run.ti.map_index.and_then(|index| i64::try_from(index).ok()),
+            "context": report::context_json(&entries, hidden),
+        }));
+    }
+}
+
+/// The runs of pipelines and scenarios.
+fn played(args: &Args, answer: &mut Answer, io: &mut Io<'_>) -> Result<(), Failure> {
+    let pipelines = select::pipelines(&args.pipelines, io)?;
+    args.play.check(&pipelines)?;
+    let engine = Engine::new();
+    for pipeline in &pipelines {
+        for play in play_args::plays(&args.play, pipeline, io)? {
+            let played = play.play(pipeline)?;
+            let renderer = Renderer::new(&engine, pipeline, &play.scenario, played.clock).with_played(&played);
+            let masker = renderer.masker();
+            let wanted = args.task.as_deref().or(play.task_id.as_deref());
+            for run in &played.runs {
+                if !args.play.dag.is_empty() && !args.play.dag.contains(&run.run.dag_id) {
+                    continue;
+                }
+                for context in contexts(pipeline, run, wanted, &renderer)? {
+                    answer.add(args, &context, &masker, Some(played.clock));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The context of each task of a run; of a mapped task, that of its first instance.
+fn contexts(
+    pipeline: &Pipeline,
+    run: &PlayedRun,
+    wanted: Option<&str>,
+    renderer: &Renderer<'_>,
+) -> Result<Vec<Context>, Failure> {
+    let Some(dag) = pipeline.dags.iter().find(|dag| dag.dag_id == run.run.dag_id) else { return Ok(Vec::new()) };
+    let tasks = dag.tasks.iter().filter(|task| wanted.is_none_or(|wanted| wanted == task.task_id));
+    tasks
+        .map(|task| {
+            let index = if task.mapped { 0 } else { -1 };
+            renderer
+                .context(dag, task, run, index)
+                .map_err(|error| Failure::Fatal(format!("{}.{}: {error}", dag.dag_id, task.task_id)))
+        })
+        .collect()
+}
+
+/// A run given as Airflow gives it, without a pipeline.
+fn alone(args: &Args, file: &Utf8PathBuf, answer: &mut Answer, io: &mut Io<'_>) -> Result<(), Failure> {
+    let run = Arc::new(load(args, file, io)?);
+    let masker = Masker::of_run(&run);
+    let context =
+        context::build(run, Arc::new(Surroundings::of_request())).map_err(|error| Failure::Fatal(error.to_string()))?;
+    answer.add(args, &context, &masker, None);
+    Ok(())
+}
+
 /// Reads a run in any of the forms Airflow gives it.
-fn load(args: &Args, io: &mut Io<'_>) -> Result<Run, Failure> {
+fn load(args: &Args, file: &Utf8PathBuf, io: &mut Io<'_>) -> Result<Run, Failure> {
     let read = |path: &Utf8PathBuf| -> Result<Json, Failure> {
         let text =
             std::fs::read_to_string(path).map_err(|error| Failure::Fatal(format!("cannot read {path}: {error}")))?;
         serde_json::from_str(&text).map_err(|error| Failure::Fatal(format!("{path} is not JSON: {error}")))
     };
-    let document = read(&args.run)?;
-    let events = args.events.as_ref().map(read).transpose()?;
-    let ti = || TaskInstance::new(args.task.as_str());
+    let document = read(file)?;
+    let events = args.play.events.as_ref().map(read).transpose()?;
+    let ti = || TaskInstance::new(args.task.as_deref().unwrap_or("task"));
     let loaded = if document.get("dag_run_id").is_some() {
         run::rest::dag_run(&document, events.as_ref(), &|_, _| None)
             .map(|(dag_run, notes)| (Run::new(dag_run, ti()), notes))
@@ -81,7 +171,7 @@ fn load(args: &Args, io: &mut Io<'_>) -> Result<Run, Failure> {
     } else {
         Run::from_ti_run_context(&document, ti()).map(|run| (run, Vec::new()))
     };
-    let (run, notes) = loaded.map_err(|error| Failure::Fatal(format!("{}: {error}", args.run)))?;
+    let (run, notes) = loaded.map_err(|error| Failure::Fatal(format!("{file}: {error}")))?;
     for note in notes {
         writeln!(io.err, "note: {note}")?;
     }

@@ -7,6 +7,9 @@ use crate::context::{Entry, Masker};
 /// Widest type column; longer types push their value to the right.
 const TYPE_WIDTH: usize = 34;
 
+/// What stands in the type column of a name that is not defined.
+const UNDEFINED: &str = "undefined";
+
 /// One name a line: name, Python type, what it prints; or "undefined" and what to use in its place.
 ///
 /// Line breaks inside a value are shown as `\n`. Secrets are hidden by the masker.
@@ -14,7 +17,7 @@ pub fn context_table(entries: &[Entry], masker: &Masker) -> String {
     let name_width = entries.iter().map(|entry| entry.name.len()).max().unwrap_or(0);
     let type_width = entries
         .iter()
-        .filter_map(|entry| Some(short(entry.python_type.as_ref()?).len()))
+        .map(|entry| entry.python_type.as_deref().map_or(UNDEFINED, short).len())
         .max()
         .unwrap_or(0)
         .min(TYPE_WIDTH);
@@ -23,7 +26,7 @@ pub fn context_table(entries: &[Entry], masker: &Masker) -> String {
         let (kind, text) = match (&entry.python_type, &entry.printed) {
             (Some(kind), Some(Ok(text))) => (short(kind), masker.mask(text).replace('\n', "\\n")),
             (Some(kind), Some(Err(error))) => (short(kind), format!("({})", masker.mask(&error.message))),
-            _ => ("undefined", entry.advice.clone().unwrap_or_default()),
+            _ => (UNDEFINED, entry.advice.clone().unwrap_or_default()),
         };
         let line = format!("{:name_width$}  {kind:type_width$}  {text}", entry.name);
         out.push_str(line.trim_end());
