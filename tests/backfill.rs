@@ -1,4 +1,5 @@
 //! `partita render --from --to`: a producer's partitions over a window, and every consumer run that results.
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "a test that fails may say so")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! Properties of cron schedules: next and previous agree with each other and with a search minute by minute.
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "a test that fails may say so")]
 
 use chrono::{DateTime, Datelike, Duration, NaiveDate, NaiveDateTime, Timelike, Utc};
 use partita::python::Zone;

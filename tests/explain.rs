@@ -1,4 +1,5 @@
 //! `partita explain`: four situations a user asks about, each answered in one screen.
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "a test that fails may say so")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! The queue in a SQLite file: the same answers as in memory, several processes at once, and nothing acknowledged is lost.
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "a test that fails may say so")]
 #![cfg(feature = "sqlite")]
 
 use std::path::Path;

@@ -1,4 +1,5 @@
 //! The stored queue under several processes and under SIGKILL: the real binary, a real file.
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "a test that fails may say so")]
 #![cfg(all(feature = "sqlite", unix))]
 
 use std::collections::HashMap;

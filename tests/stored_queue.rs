@@ -1,4 +1,5 @@
 //! `partita emit`, `tick`, `queue`, and rendering what a stored queue holds.
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "a test that fails may say so")]
 #![cfg(feature = "sqlite")]
 
 mod support;

@@ -1,5 +1,6 @@
 //! Problems that people reported about partitioned scheduling, each with the answer Airflow 3.3.2 gives. The number in a
 //! test's name is Apache Airflow's issue or pull request.
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "a test that fails may say so")]
 
 mod support;
 

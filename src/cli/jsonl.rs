@@ -49,7 +49,10 @@ pub fn serve_batches(
                     ids.push((request.get("id").cloned().unwrap_or_default(), None));
                     requests.push(request);
                 }
-                Err((id, error)) => ids.push((id, Some(error))),
+                Err(refused) => {
+                    let (id, error) = *refused;
+                    ids.push((id, Some(error)));
+                }
             }
         }
         let mut answers = if requests.is_empty() { Vec::new() } else { answer(&requests) }.into_iter();
@@ -94,7 +97,7 @@ pub fn error_json(error: &PyErr) -> Json {
 }
 
 /// A request, or the id it is answered under and what is wrong with it.
-fn parse(line: &[u8]) -> Result<Json, (Json, PyErr)> {
+fn parse(line: &[u8]) -> Result<Json, Box<(Json, PyErr)>> {
     let problem = match serde_json::from_slice::<Json>(line) {
         Ok(request) => return Ok(request),
         Err(problem) => problem,
@@ -102,9 +105,9 @@ fn parse(line: &[u8]) -> Result<Json, (Json, PyErr)> {
     // JSON can spell half of a surrogate pair, which no text can hold: such a request still has an id.
     if let Some(request) = without_lone_surrogates(line) {
         let id = request.get("id").cloned().unwrap_or_default();
-        return Err((id, PyErr::unsupported("a lone surrogate in the request")));
+        return Err(Box::new((id, PyErr::unsupported("a lone surrogate in the request"))));
     }
-    Err((Json::Null, PyErr::new("JSONDecodeError", problem.to_string())))
+    Err(Box::new((Json::Null, PyErr::new("JSONDecodeError", problem.to_string()))))
 }
 
 /// The request with every lone surrogate escape replaced, if that makes it JSON.
@@ -137,6 +140,7 @@ fn without_lone_surrogates(line: &[u8]) -> Option<Json> {
 }
 
 #[cfg(test)]
+#[allow(clippy::expect_used, clippy::panic, reason = "a test that fails may say so")]
 mod tests {
     use super::*;
 

@@ -229,6 +229,7 @@ fn constant_at_the_end(zone: Tz, settled: NaiveDate) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::expect_used, clippy::panic, reason = "a test that fails may say so")]
 mod tests {
     use super::*;
 
