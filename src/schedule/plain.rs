@@ -43,7 +43,7 @@ impl Scheduler {
                 self.note(at, Decision::PlainWaiting { dag_id, queued, reason });
                 continue;
             }
-            self.plain_run(at, &dag, condition, &rows, outcome)?;
+            self.plain_run(at, &dag, &rows, outcome)?;
         }
         Ok(())
     }
@@ -79,7 +79,6 @@ impl Scheduler {
         &mut self,
         at: DateTime<Utc>,
         dag: &ConsumerDag,
-        condition: &AssetCondition,
         rows: &[QueueRow],
         outcome: &mut TickOutcome,
     ) -> Stored {
@@ -92,7 +91,7 @@ impl Scheduler {
             None => None,
         };
         let asset_ids: Vec<i64> = refs.iter().map(|row| row.asset_id).collect();
-        let aliases: Vec<String> = condition.aliases().iter().map(|alias| alias.name.clone()).collect();
+        let aliases = self.consumer(&dag.dag_id).map(|own| own.references.aliases.clone()).unwrap_or_default();
         let events = self.store.events_between(&asset_ids, &aliases, floor, triggered)?;
         let count = self.store.run_count(&dag.dag_id)?;
         let run = NewRun {

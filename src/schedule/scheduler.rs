@@ -46,7 +46,53 @@ impl ConsumerDag {
 #[derive(Debug)]
 pub(super) struct Consumer {
     pub dag: ConsumerDag,
+    pub references: References,
     pub fingerprint: PyResult<Json>,
+}
+
+/// What a Dag is registered for: Airflow's schedule reference tables.
+#[derive(Debug, Clone, Default)]
+pub(super) struct References {
+    pub assets: Vec<AssetKey>,
+    pub aliases: Vec<String>,
+    pub names: Vec<String>,
+    pub uris: Vec<String>,
+}
+
+impl References {
+    fn of(condition: Option<&AssetCondition>) -> Self {
+        let mut references = References::default();
+        for leaf in condition.map(AssetCondition::leaves).unwrap_or_default() {
+            match leaf {
+                AssetCondition::Asset(asset) => push_new(&mut references.assets, asset.key()),
+                AssetCondition::Alias(alias) => push_new(&mut references.aliases, alias.name.clone()),
+                AssetCondition::Ref(AssetRef::Name(name)) => push_new(&mut references.names, name.clone()),
+                AssetCondition::Ref(AssetRef::Uri(uri)) => push_new(&mut references.uris, uri.clone()),
+                AssetCondition::All(_) | AssetCondition::Any(_) => {}
+            }
+        }
+        references
+    }
+
+    /// Takes the references of a Dag written again. Airflow leaves a table alone when the Dag has nothing for it, so the
+    /// old references of that kind stay in force.
+    fn replace(&mut self, new: References) {
+        fn take<T>(old: &mut Vec<T>, new: Vec<T>) {
+            if !new.is_empty() {
+                *old = new;
+            }
+        }
+        take(&mut self.assets, new.assets);
+        take(&mut self.aliases, new.aliases);
+        take(&mut self.names, new.names);
+        take(&mut self.uris, new.uris);
+    }
+}
+
+fn push_new<T: PartialEq>(list: &mut Vec<T>, item: T) {
+    if !list.contains(&item) {
+        list.push(item);
+    }
 }
 
 /// What a pass did.
@@ -155,20 +201,21 @@ impl Scheduler {
 
     /// Adds a Dag, with the assets and aliases it is scheduled on, as the Dag processor does.
     pub fn add_dag(&mut self, dag: ConsumerDag, at: DateTime<Utc>) -> Result<(), ScheduleError> {
+        let references = References::of(dag.timetable.asset_condition());
         self.transact(|this| {
             let known = this.store.add_dag(&dag.dag_id)?;
             if dag.paused {
                 this.store.set_dag(&DagRow { paused: true, ..known })?;
             }
-            this.sync_references(&dag, at)
+            this.sync_references(&dag.dag_id, &references, at)
         })?;
         let fingerprint = dag.timetable.rollup_fingerprint();
-        self.consumers.push(Consumer { dag, fingerprint });
+        self.consumers.push(Consumer { dag, references, fingerprint });
         self.index();
         Ok(())
     }
 
-    /// Writes a Dag again with another timetable.
+    /// Writes a Dag again with another timetable; it is no longer stale.
     pub fn update_timetable(
         &mut self,
         dag_id: &str,
@@ -177,35 +224,38 @@ impl Scheduler {
     ) -> Result<(), ScheduleError> {
         let index = self.position(dag_id)?;
         let Some(consumer) = self.consumers.get_mut(index) else { return Ok(()) };
+        let references = References::of(timetable.asset_condition());
+        consumer.references.replace(references.clone());
         consumer.fingerprint = timetable.rollup_fingerprint();
         consumer.dag.timetable = timetable;
-        let dag = consumer.dag.clone();
         self.index();
-        self.transact(|this| this.sync_references(&dag, at))
+        self.transact(|this| {
+            let row = this.store.add_dag(dag_id)?;
+            this.store.set_dag(&DagRow { stale: false, ..row })?;
+            this.sync_references(dag_id, &references, at)
+        })
     }
 
-    fn sync_references(&mut self, dag: &ConsumerDag, at: DateTime<Utc>) -> Stored {
-        let mut ids = Vec::new();
-        for asset in dag.timetable.asset_condition().map(AssetCondition::assets).unwrap_or_default() {
-            ids.push(self.store.add_asset(&asset.key())?);
+    fn sync_references(&mut self, dag_id: &str, references: &References, at: DateTime<Utc>) -> Stored {
+        if references.assets.is_empty() {
+            return Ok(());
         }
-        self.store.set_schedule_refs(&dag.dag_id, &ids, at)
+        let ids = references.assets.iter().map(|key| self.store.add_asset(key)).collect::<Stored<Vec<i64>>>()?;
+        self.store.set_schedule_refs(dag_id, &ids, at)
     }
 
     fn index(&mut self) {
         let mut listeners = Listeners::default();
         for (index, consumer) in self.consumers.iter().enumerate() {
-            let Some(condition) = consumer.dag.timetable.asset_condition() else { continue };
-            for leaf in condition.leaves() {
-                let listening = match leaf {
-                    AssetCondition::Asset(asset) => listeners.assets.entry(asset.key()).or_default(),
-                    AssetCondition::Alias(alias) => listeners.aliases.entry(alias.name.clone()).or_default(),
-                    AssetCondition::Ref(AssetRef::Name(name)) => listeners.names.entry(name.clone()).or_default(),
-                    AssetCondition::Ref(AssetRef::Uri(uri)) => listeners.uris.entry(uri.clone()).or_default(),
-                    AssetCondition::All(_) | AssetCondition::Any(_) => continue,
-                };
-                if listening.last() != Some(&index) {
-                    listening.push(index);
+            let References { assets, aliases, names, uris } = &consumer.references;
+            for key in assets {
+                listeners.assets.entry(key.clone()).or_default().push(index);
+            }
+            for (texts, map) in
+                [(aliases, &mut listeners.aliases), (names, &mut listeners.names), (uris, &mut listeners.uris)]
+            {
+                for text in texts {
+                    map.entry(text.clone()).or_default().push(index);
                 }
             }
         }
