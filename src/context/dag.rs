@@ -27,6 +27,7 @@ const HIDDEN: &[&str] = &[
     "get_serialized_fields",
     "get_template_env",
     "has_task_group",
+    "jinja_environment_kwargs",
     "last_loaded",
     "leaves",
     "param",
@@ -76,6 +77,11 @@ impl Dag {
         if known.is_empty() { vec![&self.shared.run.ti.task_id] } else { known.iter().map(String::as_str).collect() }
     }
 
+    /// True when the Dag has no other task.
+    fn is_alone(&self) -> bool {
+        self.task_ids() == [self.shared.run.ti.task_id.as_str()]
+    }
+
     fn attribute(&self, name: &str) -> Option<PyResult> {
         let dag = &self.shared.around.dag;
         if let Some(value) = dag.attributes.get(name) {
@@ -84,7 +90,7 @@ impl Dag {
         Some(Ok(match name {
             "dag_id" => Value::from(self.dag_id()),
             "dag_display_name" => Value::from(dag.display_name.as_deref().unwrap_or_else(|| self.dag_id())),
-            "params" => return Some(ParamsDict::build(&self.shared.run.params)),
+            "params" => return Some(ParamsDict::build(dag.params.as_ref().unwrap_or(&self.shared.run.params))),
             "start_date" => dag.start_date.map_or_else(python::none, dates::pendulum_in),
             "end_date" => dag.end_date.map_or_else(python::none, dates::pendulum_in),
             "timezone" => dates::timezone(dag.timezone),
@@ -97,6 +103,14 @@ impl Dag {
             "max_consecutive_failed_dag_runs" => Value::from(0),
             "owner" => Value::from(dag.owner.as_str()),
             "render_template_as_native_obj" => Value::from(dag.native),
+            "tasks" | "roots" | "leaves" if self.is_alone() => {
+                return Some(self.shared.task().map(|task| python::list(vec![task])));
+            }
+            "task_dict" if self.is_alone() => {
+                return Some(
+                    self.shared.task().map(|task| python::str_dict([(self.shared.run.ti.task_id.as_str(), task)])),
+                );
+            }
             "task_ids" => python::list(self.task_ids().into_iter().map(Value::from).collect()),
             "auto_register" => Value::from(true),
             "disable_bundle_versioning"
@@ -109,10 +123,10 @@ impl Dag {
             | "dagrun_timeout"
             | "deadline"
             | "is_paused_upon_creation"
-            | "jinja_environment_kwargs"
             | "on_failure_callback"
             | "on_success_callback"
             | "rerun_with_latest_version" => python::none(),
+            "default_args" if dag.params.is_some() => return Some(Err(convert::not_built("DAG", name))),
             "default_args" | "owner_links" => python::str_dict(Vec::<(&str, Value)>::new()),
             _ if HIDDEN.contains(&name) || name.starts_with("_validate") || name.starts_with("_DAG__") => {
                 return Some(Err(convert::not_built("DAG", name)));

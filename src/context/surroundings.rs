@@ -65,6 +65,8 @@ pub struct DagInfo {
     pub native: bool,
     /// All task ids in order; empty means the task alone.
     pub task_ids: Vec<String>,
+    /// `params` of the Dag alone; `None` when they are those of the run.
+    pub params: Option<JsonMap>,
     /// Other attributes by name, as JSON: `default_args`, `template_searchpath` and the like.
     pub attributes: JsonMap,
 }
@@ -84,6 +86,7 @@ impl Default for DagInfo {
             display_name: None,
             native: false,
             task_ids: Vec::new(),
+            params: None,
             attributes: JsonMap::new(),
         }
     }

@@ -93,6 +93,10 @@ impl Task {
     fn attribute(&self, name: &str) -> Option<PyResult> {
         let task = &self.shared.around.task;
         let texts = |texts: &[String]| texts.iter().map(|text| Value::from(text.as_str())).collect::<Vec<_>>();
+        if task.template_fields.iter().any(|field| field == name) {
+            // its value changes while the fields are rendered one after the other
+            return Some(Err(PyErr::unsupported(format!("`task.{name}`: it is a template field, being rendered now"))));
+        }
         // arguments that Airflow turns into something else than what the author wrote
         match (name, task.attributes.get(name)) {
             ("trigger_rule", given) => {

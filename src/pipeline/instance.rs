@@ -221,6 +221,8 @@ impl<'a> Renderer<'a> {
                 catchup: dag.catchup,
                 max_active_runs: dag.max_active_runs,
                 native: dag.native,
+                params: Some(dag.params.clone()),
+                attributes: default_args(dag).map(|value| ("default_args".to_owned(), value)).into_iter().collect(),
                 task_ids: dag.tasks.iter().map(|task| task.task_id.clone()).collect(),
                 ..DagInfo::default()
             },
@@ -233,7 +235,11 @@ impl<'a> Renderer<'a> {
                 outlets: task.outlets.iter().filter_map(asset_item).collect(),
                 template_fields: task.fields.iter().map(|field| field.name.clone()).collect(),
                 template_ext: task.template_ext.clone(),
-                attributes: task.arguments.iter().map(|(name, value)| (name.clone(), value.to_json())).collect(),
+                attributes: base_default_args(dag)
+                    .chain(&task.arguments)
+                    .filter(|(_, value)| is_json(value))
+                    .map(|(name, value)| (name.clone(), value.to_json()))
+                    .collect(),
                 ..TaskInfo::default()
             },
             missing_xcom: MissingXCom::Refuse,
@@ -300,6 +306,52 @@ fn declare(secrets: &mut Secrets, value: &Json) {
         Json::Array(items) => items.iter().for_each(|item| declare(secrets, item)),
         Json::Object(map) => map.values().for_each(|item| declare(secrets, item)),
         Json::Null | Json::Bool(_) => {}
+    }
+}
+
+/// Arguments of `BaseOperator` that an operator keeps as attributes, just as they were given.
+const BASE_ARGUMENTS: &[&str] = &[
+    "depends_on_past",
+    "do_xcom_push",
+    "doc_md",
+    "email",
+    "email_on_failure",
+    "email_on_retry",
+    "executor",
+    "executor_config",
+    "execution_timeout",
+    "max_active_tis_per_dag",
+    "pool",
+    "pool_slots",
+    "priority_weight",
+    "queue",
+    "retry_delay",
+    "run_as_user",
+    "trigger_rule",
+    "wait_for_downstream",
+    "weight_rule",
+];
+
+/// What every operator takes from the Dag's `default_args`.
+fn base_default_args(dag: &Dag) -> impl Iterator<Item = &(String, FieldValue)> {
+    dag.default_args.iter().filter(|(name, _)| BASE_ARGUMENTS.contains(&name.as_str()))
+}
+
+/// `default_args`, when JSON can hold them.
+fn default_args(dag: &Dag) -> Option<Json> {
+    let whole = dag.default_args.iter().all(|(_, value)| is_json(value));
+    whole.then(|| dag.default_args.iter().map(|(name, value)| (name.clone(), value.to_json())).collect())
+}
+
+/// True when JSON holds the value without loss: no tuples, no sets, no keys that are not text.
+fn is_json(value: &FieldValue) -> bool {
+    match value {
+        FieldValue::Null | FieldValue::Bool(_) | FieldValue::Number(_) | FieldValue::Str(_) => true,
+        FieldValue::List(items) => items.iter().all(is_json),
+        FieldValue::Dict(entries) => {
+            entries.iter().all(|(key, value)| matches!(key, FieldValue::Str(_)) && is_json(value))
+        }
+        _ => false,
     }
 }
 
