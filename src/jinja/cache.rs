@@ -199,8 +199,22 @@ impl Generation {
     }
 }
 
+/// Runs something whose depth is bounded but may be more than the stack at hand takes.
+pub(crate) fn with_stack<T>(run: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(2 << 20, 16 << 20, run)
+}
+
 /// Parses and lowers a template.
 pub(crate) fn compile_units(
+    env: &Environment,
+    source: &str,
+    name: Option<&str>,
+    exports: bool,
+) -> Result<Vec<super::lower::Unit>, TemplateError> {
+    with_stack(|| parse_and_lower(env, source, name, exports))
+}
+
+fn parse_and_lower(
     env: &Environment,
     source: &str,
     name: Option<&str>,

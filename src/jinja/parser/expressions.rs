@@ -158,26 +158,30 @@ impl Parser<'_> {
             TokenKind::Op("**") => Some(BinOp::Pow),
             _ => None,
         };
-        self.binary(ops, |parser| parser.parse_unary(true))
+        self.binary(ops, Self::parse_unary)
     }
 
-    fn parse_unary(&mut self, with_filter: bool) -> Result<Expr> {
-        let (line, start) = (self.current.line, self.current.start);
-        let op = match self.current.kind {
-            TokenKind::Op("-") => Some(UnaryOp::Neg),
-            TokenKind::Op("+") => Some(UnaryOp::Pos),
-            _ => None,
-        };
-        let mut node = match op {
-            Some(op) => {
-                self.next()?;
-                let operand = self.nested(|parser| parser.parse_unary(false))?;
-                self.expr(ExprKind::Unary(op, Box::new(operand)), line, start)?
-            }
-            None => self.parse_primary(false)?,
-        };
-        node = self.parse_postfix(node, start)?;
-        if with_filter { self.parse_filter_expr(node, start) } else { Ok(node) }
+    fn parse_unary(&mut self) -> Result<Expr> {
+        let start = self.current.start;
+        let mut signs = Vec::new();
+        loop {
+            let op = match self.current.kind {
+                TokenKind::Op("-") => UnaryOp::Neg,
+                TokenKind::Op("+") => UnaryOp::Pos,
+                _ => break,
+            };
+            let token = self.next()?;
+            signs.push((op, token.line, token.start));
+        }
+        let at = self.current.start;
+        let mut node = self.parse_primary(false)?;
+        node = self.parse_postfix(node, at)?;
+        while let Some((op, line, start)) = signs.pop() {
+            // a postfix after the operand belongs to it: none is left here
+            node = self.expr(ExprKind::Unary(op, Box::new(node)), line, start)?;
+            node = self.parse_postfix(node, start)?;
+        }
+        self.parse_filter_expr(node, start)
     }
 
     pub(super) fn parse_primary(&mut self, namespace: bool) -> Result<Expr> {
@@ -218,15 +222,15 @@ impl Parser<'_> {
             }
             TokenKind::Op("(") => {
                 self.next()?;
-                let mut inside = self.nested(|parser| parser.parse_tuple(Items::Expressions, true))?;
+                let mut inside = self.parse_tuple(Items::Expressions, true)?;
                 self.expect_op(")")?;
                 if matches!(inside.kind, ExprKind::Tuple(_)) {
                     inside.span = self.span(start, self.last_end);
                 }
                 Ok(inside)
             }
-            TokenKind::Op("[") => self.nested(Self::parse_list),
-            TokenKind::Op("{") => self.nested(Self::parse_dict),
+            TokenKind::Op("[") => self.parse_list(),
+            TokenKind::Op("{") => self.parse_dict(),
             _ => self.fail(format!("unexpected {}", super::super::error::quoted(&self.current.describe()))),
         }
     }

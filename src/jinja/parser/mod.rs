@@ -10,7 +10,7 @@ use super::lexer::{Lexed, Normalized, Token, TokenKind, TokenValue, lex};
 use super::{Syntax, TemplateError};
 
 /// Nesting of expressions: Python's own recursion limit stops Jinja2 at about this depth.
-const MAX_EXPR_NESTING: usize = 72;
+const MAX_EXPR_NESTING: usize = 74;
 /// Height of an expression's tree; long chains of one operator count too.
 const MAX_EXPR_DEPTH: usize = 400;
 /// Nesting of statements: CPython refuses generated code that is indented more than 100 levels.

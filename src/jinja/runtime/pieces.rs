@@ -103,17 +103,10 @@ fn format(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Res
     }
     let escape = !matches!(state.auto_escape(), AutoEscape::None);
     let vm = Vm::new(state)?;
-    if native(&vm.core) {
-        let mut machine = vm.core.machine();
-        if machine.pieces.is_empty() {
-            machine.pieces.push(Vec::new());
-        }
-        if let Some(pieces) = machine.pieces.last_mut() {
-            pieces.push(value.clone());
-        }
-        return Ok(());
-    }
     let mut vm = vm;
+    if native(&vm.core) {
+        return collect(value.clone(), &mut vm).map_err(raise);
+    }
     match view(value) {
         View::Str(text) if !escape || value.is_safe() => {
             if text.len() > FREE {
@@ -134,6 +127,34 @@ fn format(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Res
             out.write_str(&text).map_err(written)
         }
     }
+}
+
+/// Native mode: keeps a piece. At the top, Jinja2 joins pieces while the template still runs: as soon as there are two,
+/// each is turned into text before anything after it happens.
+fn collect(value: Value, vm: &mut Vm<'_, '_, '_>) -> PyResult<()> {
+    let (pieces, joined) = {
+        let mut machine = vm.core.machine();
+        if machine.pieces.is_empty() {
+            machine.pieces.push(Vec::new());
+        }
+        let joined = machine.pieces.len() == 1;
+        (machine.pieces.last_mut().map(std::mem::take).unwrap_or_default(), joined)
+    };
+    let mut pieces = pieces;
+    pieces.push(value);
+    if joined && pieces.len() > 1 {
+        // all but the last two are text already
+        let start = if pieces.len() == 2 { 0 } else { pieces.len() - 1 };
+        for piece in pieces.iter_mut().skip(start) {
+            if !matches!(view(piece), View::Str(_)) {
+                *piece = Value::from(python::str(piece, vm)?);
+            }
+        }
+    }
+    if let Some(own) = vm.core.machine().pieces.last_mut() {
+        *own = pieces;
+    }
+    vm.charge(1)
 }
 
 fn written(error: std::fmt::Error) -> Error {

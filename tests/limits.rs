@@ -1,0 +1,117 @@
+//! Templates that would take the machine with them end in an error of their own, quickly and without overflowing the stack.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use partita::jinja::{Engine, Environment, MemoryLoader, Names, Rendered, TemplateError};
+
+fn render(source: &str, files: &[(&str, &str)], native: bool) -> Result<Rendered, TemplateError> {
+    let files = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+    let loader = MemoryLoader::new(files, "<searchpath>");
+    let env = Arc::new(Environment { native, loader: Some(Arc::new(loader)), ..Environment::default() });
+    let names: Arc<dyn Names> = Arc::new(BTreeMap::new());
+    Engine::new().render(&env, source, &names)
+}
+
+#[track_caller]
+fn class_of(source: &str, files: &[(&str, &str)]) -> String {
+    let start = Instant::now();
+    let error = match render(source, files, false) {
+        Err(error) => error,
+        Ok(_) => panic!("it rendered: {}", source.chars().take(80).collect::<String>()),
+    };
+    // an unoptimised build is some ten times slower than the two seconds that count
+    assert!(start.elapsed() < Duration::from_secs(40), "{:?} for {error}", start.elapsed());
+    error.class.into_owned()
+}
+
+#[track_caller]
+fn limited(source: &str) {
+    assert_eq!(class_of(source, &[]), "LimitExceeded");
+}
+
+#[test]
+fn allocations() {
+    limited("{{ 'x' * 10**9 }}");
+    limited("{{ [1] * 10**9 }}");
+    limited("{{ 'x'.center(10**9) }}");
+    limited("{{ '%1000000000d' % 1 }}");
+    limited("{{ '{:1000000000}'.format(1) }}");
+    limited("{{ 'a' | indent(10**9) }}");
+    limited("{% set ns = namespace(x='x' * 1000) %}{% for i in range(100) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}");
+}
+
+#[test]
+fn ranges() {
+    assert_eq!(class_of("{% for i in range(10**9) %}{% endfor %}", &[]), "OverflowError");
+    let native = render("{{ range(10**9) | list }}", &[], true).expect_err("too long a list");
+    assert_eq!(native.class, "LimitExceeded");
+}
+
+#[test]
+fn loops() {
+    let nested = "{% for a in range(1000) %}{% for b in range(1000) %}{% for c in range(1000) %}{% endfor %}{% endfor %}{% endfor %}";
+    limited(nested);
+    limited(&nested.replace("{% endfor %}{% endfor %}{% endfor %}", "x{% endfor %}{% endfor %}{% endfor %}"));
+    limited(&format!("{{% set t %}}{nested}{{% endset %}}"));
+    limited("{% set l = [1] %}{% for x in l %}{% do l.append(x) %}{% endfor %}");
+}
+
+#[test]
+fn output() {
+    let text = "x".repeat(1000);
+    limited(&format!("{{% for a in range(1000) %}}{{% for b in range(1000) %}}{text}{{% endfor %}}{{% endfor %}}"));
+}
+
+#[test]
+fn recursion() {
+    limited("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}");
+    limited("{% macro m() %}{% call m() %}{% endcall %}{{ caller is defined }}{% endmacro %}{{ m() }}");
+    limited("{% for i in [1] recursive %}{{ loop([1]) }}{% endfor %}");
+    limited("{% block a %}{{ self.a() }}{% endblock %}");
+    assert_eq!(class_of("{% include 'a' %}", &[("a", "{% include 'a' %}")]), "LimitExceeded");
+    assert_eq!(class_of("{% import 'a' as a %}", &[("a", "{% import 'a' as a %}")]), "LimitExceeded");
+    assert_eq!(class_of("{% extends 'a' %}", &[("a", "{% extends 'a' %}")]), "LimitExceeded");
+}
+
+#[test]
+fn nesting() {
+    let around = |open: &str, inside: &str, close: &str, n: usize| {
+        format!("{{{{ {}{inside}{} }}}}", open.repeat(n), close.repeat(n))
+    };
+    limited(&around("(", "1", ")", 10_000));
+    limited(&around("[", "", "]", 10_000));
+    limited(&around("{1:", "1", "}", 10_000));
+    limited(&around("f(", "1", ")", 10_000));
+    limited(&around("x[", "1", "]", 10_000));
+    limited(&around("-", "1", "", 10_000));
+    limited(&around("not ", "1", "", 10_000));
+    limited(&around("1 if 1 else ", "1", "", 10_000));
+    limited(&around("1+", "1", "", 10_000));
+    limited(&around("1**", "1", "", 10_000));
+    limited(&format!("{{{{ x{} }}}}", ".a".repeat(10_000)));
+    limited(&format!("{{{{ x{} }}}}", "()".repeat(10_000)));
+    limited(&format!("{{{{ x{} }}}}", "|upper".repeat(10_000)));
+    limited(&format!("{}{}", "{% if 1 %}".repeat(5_000), "{% endif %}".repeat(5_000)));
+    limited(&format!("{}{}", "{% for a in [1] %}".repeat(5_000), "{% endfor %}".repeat(5_000)));
+    limited(&format!("{{% set {}a{} = 1 %}}", "(".repeat(5_000), ",)".repeat(5_000)));
+}
+
+#[test]
+fn what_airflow_can_render_is_no_deeper_than_what_partita_can() {
+    for (source, text) in [
+        (format!("{{{{ {}1{} }}}}", "(".repeat(60), ")".repeat(60)), "1"),
+        (format!("{{{{ {}1{} }}}}", "[".repeat(40), "]".repeat(40)), ""),
+        (format!("{{{{ {}1 }}}}", "1 + ".repeat(200)), "201"),
+        (format!("{{{{ {}1 }}}}", "0 or ".repeat(150)), "1"),
+        (format!("{{{{ {}1 }}}}", "'' ~ ".repeat(300)), "1"),
+        (format!("{}x{}", "{% if 1 %}".repeat(90), "{% endif %}".repeat(90)), "x"),
+        (format!("{}x{}", "{% for a in [1] %}".repeat(20), "{% endfor %}".repeat(20)), "x"),
+        ("{% macro m(n) %}{{ m(n - 1) if n else 'end' }}{% endmacro %}{{ m(150) }}".to_owned(), "end"),
+    ] {
+        let rendered = render(&source, &[], false);
+        let Ok(Rendered::Text(got)) = rendered else { panic!("{rendered:?} for {}", &source[..60.min(source.len())]) };
+        assert!(text.is_empty() || got == text, "{got} for {source}");
+    }
+}
