@@ -60,7 +60,7 @@ pub fn assumed_run(pipeline: &Pipeline, scenario: &Scenario, dag: &Dag, asked: &
         (None, _) => String::new(),
         (Some(_), Some(_)) => format!("{}; decoded", mappers(dag)),
         (Some(_), None) if by_assets && timetable.partitioned() => {
-            format!("{}; the key holds no date, an event would carry its producer's", mappers(dag))
+            format!("{}; no date in the key; --emit ASSET=KEY@DATE gives one", mappers(dag))
         }
         (Some(_), None) => format!("{} reads no date from a key", timetable.class_name()),
     };

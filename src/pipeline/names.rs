@@ -23,7 +23,7 @@ pub fn file_name(text: &str) -> String {
         let plain = match byte {
             b'a'..=b'z' => !beside_digit,
             b'A'..=b'Z' => beside_digit,
-            b'0'..=b'9' | b'-' | b'_' | b'=' | b'+' | b',' | b'(' | b')' => true,
+            b'0'..=b'9' | b'-' | b'_' | b'=' | b'+' | b',' | b'(' | b')' | b'[' | b']' => true,
             b'.' | b' ' => !edge,
             _ => false,
         };

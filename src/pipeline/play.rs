@@ -532,7 +532,8 @@ impl Producer for Outlets<'_> {
 
 /// Eight characters in place of those Airflow draws at random.
 pub(super) fn suffix(parts: &[&str]) -> String {
-    const LETTERS: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    // Of the characters Airflow draws from, those that read well in file names.
+    const LETTERS: &[u8; 26] = b"abcdefghijklmnopqrstuvwxyz";
     let mut hash = Sha256::new();
     for part in parts {
         hash.update(part.as_bytes());

@@ -202,7 +202,8 @@ impl Scheduler {
     }
 
     pub(super) fn run_id(&self, dag_id: &str, key: Option<&str>, ordinal: usize, run_after: DateTime<Utc>) -> String {
-        const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+        // Of the characters Airflow draws from, those that read well in file names.
+        const ALPHABET: &[u8; 26] = b"abcdefghijklmnopqrstuvwxyz";
         let parts = [self.seed.as_str(), dag_id, key.unwrap_or_default(), &ordinal.to_string()];
         let digest = Sha256::digest(parts.join("\0"));
         let letter = |byte: &u8| ALPHABET.get(usize::from(*byte) % ALPHABET.len()).map(|letter| char::from(*letter));
