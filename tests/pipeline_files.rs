@@ -1,6 +1,6 @@
 //! Pipeline and scenario files: what they may say, and how mistakes in them are shown.
 
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod support;
 

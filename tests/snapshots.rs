@@ -3,25 +3,30 @@
 //! A changed template makes this test fail with a diff. Look at it, then accept with
 //! `PARTITA_ACCEPT=1 cargo test --test snapshots`, which writes and removes files as needed.
 
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use camino::Utf8Path;
 use partita::jinja::Engine;
-use partita::pipeline::{self, Renderer};
+use partita::pipeline::{self, Pipeline, Renderer};
+use partita::report::{self, Shown};
 use partita::snapshot::{self, Snapshot};
 
-/// The snapshots of all samples.
-fn samples() -> Vec<Snapshot> {
+/// The sample pipelines, by name.
+fn pipelines() -> Vec<Pipeline> {
     let templates = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
     let mut folders: Vec<_> =
         templates.read_dir_utf8().unwrap().map(|entry| entry.unwrap().path().to_owned()).collect();
     folders.sort();
+    folders.iter().map(|folder| pipeline::load(folder).unwrap()).collect()
+}
+
+/// The snapshots of all samples.
+fn samples() -> Vec<Snapshot> {
     let engine = Engine::new();
     let mut snapshots = Vec::new();
-    for folder in folders {
-        let pipeline = pipeline::load(&folder).unwrap();
+    for pipeline in pipelines() {
         for file in pipeline::scenario_files(&pipeline) {
             let scenario = pipeline::load_scenario(&file, &pipeline).unwrap();
             let played = pipeline::play(&pipeline, &scenario).unwrap();
@@ -66,6 +71,34 @@ fn samples_render_as_before() {
     failed.sort();
     failed.dedup();
     assert!(failed.is_empty(), "{} of {} snapshots differ: {failed:#?}", failed.len(), snapshots.len());
+}
+
+/// What every scenario resolves to: runs, dates and why, what waits, the log. Some make no run at all, and that is the point.
+#[test]
+fn samples_resolve_as_before() {
+    let manifest = Utf8Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut failed = Vec::new();
+    for pipeline in pipelines() {
+        for file in pipeline::scenario_files(&pipeline) {
+            let scenario = pipeline::load_scenario(&file, &pipeline).unwrap();
+            let outcome = pipeline::resolve_scenario(&pipeline, &scenario).unwrap();
+            let text = plain(&report::resolve_text(&outcome, &Shown::default(), &str::to_owned));
+            let mut settings = insta::Settings::clone_current();
+            settings.set_snapshot_path(manifest.join("tests/resolved").join(&pipeline.name));
+            settings.set_prepend_module_to_snapshot(false);
+            settings.set_omit_expression(true);
+            let name = scenario.name.as_str();
+            if settings.bind(|| catch_unwind(AssertUnwindSafe(|| insta::assert_snapshot!(name, text)))).is_err() {
+                failed.push(format!("{}/{name}", pipeline.name));
+            }
+        }
+    }
+    assert!(failed.is_empty(), "{failed:#?}");
+}
+
+/// Without colour codes.
+fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
 }
 
 /// No field of a sample fails, except where the scenario is about failing.

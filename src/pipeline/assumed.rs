@@ -49,12 +49,11 @@ pub fn assumed_run(pipeline: &Pipeline, scenario: &Scenario, dag: &Dag, asked: &
     };
     if let (Some(key), Some(date), None, DagRunType::Scheduled | DagRunType::Backfill) =
         (&asked.partition_key, partition_date, asked.logical_date, run_type)
+        && let Some(info) = scheduled_run(timetable.as_ref(), key, date)
     {
-        if let Some(info) = scheduled_run(timetable.as_ref(), key, date) {
-            run_after = info.run_after;
-            interval = info.data_interval;
-            partition_date = info.partition_date;
-        }
+        run_after = info.run_after;
+        interval = info.data_interval;
+        partition_date = info.partition_date;
     }
     let date_reason = match (&asked.partition_key, partition_date) {
         (None, _) => String::new(),

@@ -413,14 +413,14 @@ impl ProducerFacts {
                 None => "the Dag is not partitioned".to_owned(),
             };
         }
-        if let (Some(key), Some(date), None) = (&step.partition_key, facts.partition_date, step.logical_date) {
-            if let Some(info) = scheduled_run(timetable.as_ref(), key, date) {
-                facts.run_type = "scheduled";
-                facts.run_after = info.run_after;
-                facts.interval = info.data_interval;
-                facts.partition_date = info.partition_date;
-                timetable.class_name().clone_into(&mut facts.date_reason);
-            }
+        if let (Some(key), Some(date), None) = (&step.partition_key, facts.partition_date, step.logical_date)
+            && let Some(info) = scheduled_run(timetable.as_ref(), key, date)
+        {
+            facts.run_type = "scheduled";
+            facts.run_after = info.run_after;
+            facts.interval = info.data_interval;
+            facts.partition_date = info.partition_date;
+            timetable.class_name().clone_into(&mut facts.date_reason);
         }
         if let Some(date) = step.logical_date {
             let restriction = TimeRestriction { earliest: Some(date), latest: Some(date), catchup: true };

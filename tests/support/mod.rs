@@ -1,6 +1,6 @@
 //! A project in a temporary folder, and the real binary run in it.
 
-#![allow(dead_code, missing_docs)]
+#![allow(dead_code, missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::fs;
 use std::path::PathBuf;
@@ -27,10 +27,21 @@ impl Project {
 
     /// Adds a file; a common indent is removed from its lines.
     pub fn file(self, path: &str, text: &str) -> Self {
+        self.raw(path, &unindent(text))
+    }
+
+    /// Adds a file exactly as given.
+    pub fn raw(self, path: &str, text: &str) -> Self {
         let path = self.dir.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, unindent(text)).unwrap();
+        fs::write(path, text).unwrap();
         self
+    }
+
+    /// Changes a file.
+    pub fn edit(self, path: &str, change: impl FnOnce(String) -> String) -> Self {
+        let text = change(self.read(path));
+        self.raw(path, &text)
     }
 
     /// Adds a copy of a folder of the repository.
