@@ -1,5 +1,7 @@
 //! `partita context`: the whole template context of a run.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails may say so")]
+
 mod support;
 
 use support::Project;

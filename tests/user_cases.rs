@@ -3,6 +3,8 @@
 //! Every text was rendered by Airflow 3.3.2. Advice is partita's own: it is in the error's hint, never in its message. The
 //! number in a test's name is that of the report it stands for.
 
+#![allow(clippy::unwrap_used, clippy::panic, clippy::result_large_err, reason = "a test that fails may say so")]
+
 use std::sync::Arc;
 
 use partita::context::{self, Context, Masker, MissingXCom, Surroundings};

@@ -153,20 +153,20 @@ fn value(field: &Value, options: &Dump, depth: usize, it: &mut dyn Interp) -> Py
 }
 
 /// The JSON text of a dumped dict, as pydantic writes it: no spaces, nothing escaped that JSON does not ask for.
-pub(super) fn text(value: &Value, indent: Option<usize>, it: &mut dyn Interp) -> PyResult<String> {
+pub(super) fn text(value: &Value, indent: Option<usize>) -> PyResult<String> {
     let mut out = String::new();
-    write(value, indent, 0, &mut out, it)?;
+    write(value, indent, 0, &mut out)?;
     Ok(out)
 }
 
-fn write(value: &Value, indent: Option<usize>, depth: usize, out: &mut String, it: &mut dyn Interp) -> PyResult<()> {
+fn write(value: &Value, indent: Option<usize>, depth: usize, out: &mut String) -> PyResult<()> {
     if depth > DEPTH {
         return Err(PyErr::limit("a value nested more than 100 deep"));
     }
     if let Some(list) = downcast::<List>(value) {
         let items = list.snapshot();
         return block(out, indent, depth, ('[', ']'), items.len(), |at, out| match items.get(at) {
-            Some(item) => write(item, indent, depth + 1, out, it),
+            Some(item) => write(item, indent, depth + 1, out),
             None => Ok(()),
         });
     }
@@ -178,7 +178,7 @@ fn write(value: &Value, indent: Option<usize>, depth: usize, out: &mut String, i
                 python::text(key).ok_or_else(|| PyErr::unsupported("a key that is not text in `model_dump_json`"))?;
             push_text(key, out);
             out.push_str(if indent.is_some() { ": " } else { ":" });
-            write(item, indent, depth + 1, out, it)
+            write(item, indent, depth + 1, out)
         });
     }
     match view(value) {

@@ -8,6 +8,7 @@ macro_rules! keys {
     ($($variant:ident = $name:literal),+ $(,)?) => {
         /// A name of Airflow 3's template context.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[allow(clippy::enum_variant_names, reason = "the names are Airflow's")]
         pub(super) enum Key { $($variant),+ }
 
         impl Key {

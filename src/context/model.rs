@@ -198,7 +198,7 @@ impl PyObject for Model {
                 let mut options = Dump::bind(name, args, it)?;
                 options.json = true;
                 let value = dump::model(self, &options, it)?;
-                dump::text(&value, options.indent, it).map(Value::from)
+                dump::text(&value, options.indent).map(Value::from)
             }
             _ => {
                 let bound = Sig::new(name, &[]).method().keyword_only(&["update", "deep"]).bind(args)?;

@@ -298,7 +298,13 @@ fn truncated(text: &str) -> String {
     if text.len() <= INPUT_LIMIT {
         return text.to_owned();
     }
-    let head = text.floor_char_boundary(INPUT_LIMIT.div_ceil(2));
-    let tail = text.ceil_char_boundary(text.len() - (INPUT_LIMIT.div_ceil(2) - 1));
+    let mut head = INPUT_LIMIT.div_ceil(2);
+    while !text.is_char_boundary(head) {
+        head -= 1;
+    }
+    let mut tail = text.len() - (INPUT_LIMIT.div_ceil(2) - 1);
+    while !text.is_char_boundary(tail) {
+        tail += 1;
+    }
     format!("{}...{}", &text[..head], &text[tail..])
 }
