@@ -166,7 +166,7 @@ impl DeltaDataIntervalTimetable {
                     if next > at {
                         return Ok(boundary);
                     }
-                    if next <= boundary {
+                    if next == boundary {
                         break;
                     }
                     boundary = next;
