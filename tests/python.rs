@@ -172,13 +172,6 @@ fn run(case: &Json, it: &mut Plain) -> PyResult<Got> {
 
 /// What went wrong, and whether wrong text came out (`SILENT`), or only an error.
 fn judge(case: &Json, result: PyResult<Got>) -> Option<String> {
-    if case.get("complex").is_some() {
-        return match result {
-            Err(error) if error.class == "Unsupported" => None,
-            Err(error) => Some(format!("LOUD: complex, got {error}")),
-            Ok(_) => Some("SILENT: complex".to_owned()),
-        };
-    }
     if case.get("fails").is_some() {
         return match result {
             Err(_) => None,

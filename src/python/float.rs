@@ -58,7 +58,7 @@ fn power(x: f64, y: f64) -> PyResult {
         return Err(PyErr::new("ZeroDivisionError", "0.0 cannot be raised to a negative power"));
     }
     if x.is_finite() && y.is_finite() && x < 0.0 && y.fract() != 0.0 {
-        return Err(PyErr::unsupported("complex numbers: a negative number to a fractional power"));
+        return super::complex::power(x, y);
     }
     let value = x.powf(y);
     if value.is_infinite() && x.is_finite() && y.is_finite() {
@@ -303,6 +303,8 @@ pub(crate) fn call_number_method(
             cargs::none(&qualified, args)?;
             Ok(super::tuple(vec![number::int(integer()), Value::from(1)]))
         }
+        ("to_bytes", _) => to_bytes(&integer(), args),
+        ("from_bytes", _) => from_bytes(args),
         ("bit_length", _) => {
             cargs::none(&qualified, args)?;
             Ok(Value::from(integer().bits() as i64))
@@ -367,4 +369,59 @@ fn ratio(value: f64) -> PyResult {
     }
     let denominator: BigInt = BigInt::from(1) << shift;
     Ok(super::tuple(vec![number::int(number::float_to_bigint(numerator)), number::int(denominator)]))
+}
+
+/// `byteorder` and `signed` as both methods read them: true for big endian.
+fn byte_order(order: Option<&Value>, signed: Option<&Value>, it: &mut dyn super::Interp) -> PyResult<(bool, bool)> {
+    let big = match order.map(|value| super::text(value).unwrap_or_default()) {
+        None | Some("big") => true,
+        Some("little") => false,
+        Some(_) => return Err(PyErr::value_error("byteorder must be either 'little' or 'big'")),
+    };
+    Ok((big, signed.map_or(Ok(false), |value| super::truth(value, it))?))
+}
+
+fn to_bytes(int: &BigInt, args: &super::Args<'_>) -> PyResult {
+    let mut it = super::Plain::default();
+    let [length, order, signed] = super::cargs::keywords("to_bytes", &["length", "byteorder", "*signed"], 0, args)?;
+    let length = length.map_or(Ok(1), super::cargs::index)?;
+    let (big, signed) = byte_order(order, signed, &mut it)?;
+    let Ok(length) = usize::try_from(length) else {
+        return Err(PyErr::value_error("length argument must be non-negative"));
+    };
+    super::Interp::allocate(&mut it, length)?;
+    let negative = num_traits::Signed::is_negative(int);
+    if negative && !signed {
+        return Err(PyErr::overflow("can't convert negative int to unsigned"));
+    }
+    let mut bytes = if signed { int.to_signed_bytes_le() } else { int.magnitude().to_bytes_le() };
+    if bytes == [0] {
+        bytes.clear();
+    }
+    if bytes.len() > length {
+        return Err(PyErr::overflow("int too big to convert"));
+    }
+    bytes.resize(length, if negative { 0xff } else { 0 });
+    if big {
+        bytes.reverse();
+    }
+    Ok(Value::from_bytes(bytes))
+}
+
+fn from_bytes(args: &super::Args<'_>) -> PyResult {
+    let mut it = super::Plain::default();
+    let [bytes, order, signed] = super::cargs::keywords("from_bytes", &["bytes", "byteorder", "*signed"], 1, args)?;
+    let (big, signed) = byte_order(order, signed, &mut it)?;
+    let Some(View::Bytes(bytes)) = bytes.map(view) else {
+        return Err(PyErr::unsupported("int.from_bytes() of what is no bytes"));
+    };
+    let mut bytes = bytes.to_vec();
+    if big {
+        bytes.reverse();
+    }
+    Ok(number::int(if signed {
+        BigInt::from_signed_bytes_le(&bytes)
+    } else {
+        BigInt::from_bytes_le(num_bigint::Sign::Plus, &bytes)
+    }))
 }

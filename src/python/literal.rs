@@ -3,8 +3,8 @@
 use super::chars::{is_identifier_continue, is_identifier_start};
 use super::guard::Depth;
 use super::{
-    CmpOp, HashKey, Interp, Num, PyErr, PyObject, PyResult, UnaryOp, Value, dict, downcast, float, list, number, set,
-    tuple,
+    BinOp, CmpOp, Complex, HashKey, Interp, Num, Plain, PyErr, PyObject, PyResult, UnaryOp, Value, dict, downcast,
+    float, list, number, set, tuple,
 };
 
 /// `ast.literal_eval(text)`. Text that is no literal is a `SyntaxError` or `ValueError`, whose message callers of native
@@ -212,11 +212,13 @@ fn numeral(chars: &[char], at: &mut usize) -> PyResult {
             is_float = true;
         }
         *at = end;
-        if matches!(get(end), 'j' | 'J') {
-            return Err(PyErr::unsupported("complex numbers"));
-        }
         let digits = text(start, end).replace('_', "");
-        if is_float {
+        let imaginary = matches!(get(end), 'j' | 'J');
+        if imaginary {
+            *at += 1;
+            let imag = float::parse_float(&digits).map_err(|_| syntax())?;
+            value = super::object(Complex { real: 0.0, imag });
+        } else if is_float {
             value = Value::from(float::parse_float(&digits).map_err(|_| syntax())?);
         } else if digits.len() > 1 && digits.starts_with('0') && digits.bytes().any(|b| b != b'0') {
             return Err(syntax());
@@ -392,11 +394,17 @@ impl Parser {
     fn expression(&mut self) -> PyResult {
         let _depth = Depth::enter()?;
         let left = self.signed()?;
+        let Token::Op(op @ ('+' | '-')) = *self.peek() else { return Ok(left) };
+        // only `real + imaginary` is a literal
+        self.at += 1;
+        let right = self.atom()?;
+        let real = Num::of(&left).filter(|_| !matches!(super::view(&left), super::View::Bool(_)));
+        let (Some(_), Some(_)) = (real, downcast::<Complex>(&right)) else { return Err(malformed()) };
         if matches!(self.peek(), Token::Op('+' | '-')) {
-            // only `real + imaginary` is a literal
             return Err(malformed());
         }
-        Ok(left)
+        let op = if op == '+' { BinOp::Add } else { BinOp::Sub };
+        super::binary(op, &left, &right, &mut Plain::default())
     }
 
     fn signed(&mut self) -> PyResult {
@@ -414,6 +422,7 @@ impl Parser {
         match Num::of(&value) {
             Some(_) if matches!(super::view(&value), super::View::Bool(_)) => Err(malformed()),
             Some(num) => Ok(number::unary(op, num)),
+            None if downcast::<Complex>(&value).is_some() => super::unary(op, &value, &mut Plain::default()),
             None => Err(malformed()),
         }
     }

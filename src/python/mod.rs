@@ -13,6 +13,7 @@ mod bytes;
 mod bytes_text;
 mod cargs;
 pub mod chars;
+mod complex;
 mod dates;
 mod dict;
 mod dict_views;
@@ -58,6 +59,7 @@ pub use args::{Args, Kwarg};
 pub use chars::{
     is_alnum, is_alpha, is_digit, is_identifier, is_lower, is_numeric, is_printable, is_space, is_upper, lower,
 };
+pub use complex::Complex;
 pub use dates::{
     Class, Date, DateTime, DateutilWeekday, Duration, Fields, Interval, Parsed, RelativeDelta, Time, TimeDelta, TzInfo,
     TzObject, WeekDay, dateutil, parse_text, pendulum_instance, strftime, strptime, time_strftime,

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use super::number::{self, Num};
 use super::seq::{self, Indices, Repeat};
 use super::{
-    Args, BinOp, CmpOp, Interp, List, Markup, PyErr, PyResult, Range, Slice, Tuple, UnaryOp, Value, View, bytes, cargs,
-    downcast, float, guard, markup, object, printf, repr as text_repr, spec, str_methods, view,
+    Args, BinOp, CmpOp, Complex, Interp, List, Markup, PyErr, PyResult, Range, Slice, Tuple, UnaryOp, Value, View,
+    bytes, cargs, downcast, float, guard, markup, object, printf, repr as text_repr, spec, str_methods, view,
 };
 
 /// `None`.
@@ -549,6 +549,11 @@ pub fn getattr(value: &Value, name: &str, it: &mut dyn Interp) -> PyResult<Optio
 
 /// `__x__` of builtins exists in Python and is nothing a template should need.
 fn special_attribute(value: &Value, name: &str) -> PyResult<Option<Value>> {
+    if name == "__class__"
+        && let Some(class) = super::types::class_of(value)
+    {
+        return Ok(Some(super::builtin_type(class)));
+    }
     if name.len() > 4 && name.starts_with("__") && name.ends_with("__") && COMMON_SPECIAL.contains(&name) {
         return Err(PyErr::unsupported(format!("the attribute '{name}' of a '{}'", type_name(value))));
     }
@@ -730,6 +735,9 @@ pub fn abs(value: &Value, it: &mut dyn Interp) -> PyResult {
         Some(Num::Float(float)) => Ok(Value::from(float.abs())),
         Some(num) if number::order(num, Num::Int(0)) == Some(Ordering::Less) => Ok(number::unary(UnaryOp::Neg, num)),
         Some(num) => Ok(number::unary(UnaryOp::Pos, num)),
+        None if downcast::<Complex>(value).is_some() => {
+            downcast::<Complex>(value).map_or(Ok(0.0), |complex| complex.magnitude()).map(Value::from)
+        }
         None => {
             // timedelta and its kin: -x where x is negative
             if let View::Object(object) = view(value)

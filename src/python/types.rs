@@ -77,3 +77,27 @@ pub(crate) fn construct(name: &str, args: &Args<'_>, it: &mut dyn Interp) -> PyR
 pub fn empty_dict() -> Value {
     str_dict::<&str>([])
 }
+
+/// The class of a value of a builtin type.
+pub(crate) fn class_of(value: &Value) -> Option<&'static str> {
+    Some(match view(value) {
+        View::None => "NoneType",
+        View::Bool(_) => "bool",
+        View::Int(_) => "int",
+        View::Float(_) => "float",
+        View::Str(_) if !value.is_safe() => "str",
+        View::Bytes(_) => "bytes",
+        View::Object(object) => match object.type_name() {
+            "int" => "int",
+            "list" => "list",
+            "dict" => "dict",
+            "tuple" => "tuple",
+            "set" => "set",
+            "frozenset" => "frozenset",
+            "range" => "range",
+            "complex" => "complex",
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
