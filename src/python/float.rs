@@ -313,46 +313,8 @@ pub(crate) fn call_number_method(
             cargs::none(&qualified, args)?;
             Ok(Value::from(integer().magnitude().count_ones() as i64))
         }
-        ("to_bytes", _) => to_bytes(&integer(), &qualified, args),
         _ => Err(PyErr::unsupported(format!("{qualified}()"))),
     }
-}
-
-/// `int.to_bytes(length=1, byteorder='big')` of ints that are not negative.
-fn to_bytes(value: &BigInt, qualified: &str, args: &super::Args<'_>) -> PyResult {
-    let unsupported = || PyErr::unsupported(format!("{qualified}() with these arguments"));
-    if args.pos.len() > 2 || args.kw.iter().any(|(key, _)| !matches!(&**key, "length" | "byteorder")) {
-        return Err(unsupported());
-    }
-    let given = |at: usize, name: &str| args.pos.get(at).or_else(|| args.keyword(name));
-    let length = match given(0, "length").map(view) {
-        None => 1,
-        Some(View::Int(length)) => {
-            usize::try_from(length).map_err(|_| PyErr::value_error("length argument must be non-negative"))?
-        }
-        _ => return Err(unsupported()),
-    };
-    let little = match given(1, "byteorder").map(|order| super::text(order)) {
-        None | Some(Some("big")) => false,
-        Some(Some("little")) => true,
-        Some(Some(_)) => return Err(PyErr::value_error("byteorder must be either 'little' or 'big'")),
-        Some(None) => return Err(unsupported()),
-    };
-    if value.sign() == num_bigint::Sign::Minus {
-        return Err(PyErr::overflow("can't convert negative int to unsigned"));
-    }
-    let mut bytes = if value.bits() == 0 { Vec::new() } else { value.magnitude().to_bytes_le() };
-    if bytes.len() > length {
-        return Err(PyErr::overflow("int too big to convert"));
-    }
-    if length > 1 << 20 {
-        return Err(PyErr::limit("an int of more than a million bytes"));
-    }
-    bytes.resize(length, 0);
-    if !little {
-        bytes.reverse();
-    }
-    Ok(Value::from_bytes(bytes))
 }
 
 fn ratio(value: f64) -> PyResult {
