@@ -1,7 +1,7 @@
 //! Scenario documents: assets, consumers and steps in one JSON object, answered with everything that happened. What
 //! `resolve --jsonl` reads and writes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use chrono::{DateTime, Duration, SubsecRound, TimeZone, Utc};
 use serde_json::{Map, Value as Json, json};
@@ -22,6 +22,8 @@ struct Run {
     step: usize,
     /// The recorded event of each event step.
     events: Vec<Option<i64>>,
+    /// The event step of each recorded event.
+    steps_of: HashMap<i64, usize>,
     ticks: Vec<Json>,
     /// The step at which each time fell.
     times: BTreeMap<DateTime<Utc>, usize>,
@@ -112,7 +114,7 @@ impl Run {
             scheduler.add_dag(dag, clock)?;
         }
         let times = BTreeMap::new();
-        Ok(Run { scheduler, clock, step: 0, events: Vec::new(), ticks: Vec::new(), times })
+        Ok(Run { scheduler, clock, step: 0, events: Vec::new(), steps_of: HashMap::new(), ticks: Vec::new(), times })
     }
 
     fn step(&mut self, step: &Json) -> Result<(), ScheduleError> {
@@ -126,7 +128,9 @@ impl Run {
         match kind.as_str() {
             "event" => {
                 let change = change(value)?;
-                self.events.push(scheduler.register_asset_change(&change, self.clock)?);
+                let event = scheduler.register_asset_change(&change, self.clock)?;
+                self.steps_of.extend(event.map(|event| (event, self.events.len())));
+                self.events.push(event);
             }
             "tick" => self.tick()?,
             "deactivate_asset" | "activate_asset" => {
@@ -148,11 +152,8 @@ impl Run {
     fn tick(&mut self) -> Result<(), ScheduleError> {
         let error = match self.scheduler.tick(self.clock) {
             Ok(outcome) => {
-                let runs = self.scheduler.runs()?;
-                let mut made: Vec<Json> = Vec::new();
-                for run in runs.iter().filter(|run| outcome.runs.contains(&run.id)) {
-                    made.push(self.run(run));
-                }
+                let before = outcome.runs.first().map_or(i64::MAX, |first| first - 1);
+                let mut made: Vec<Json> = self.scheduler.runs_after(before)?.iter().map(|run| self.run(run)).collect();
                 made.sort_by_key(sort_key);
                 self.ticks.push(json!({"runs": made}));
                 return Ok(());
@@ -169,8 +170,7 @@ impl Run {
 
     /// The indexes of event steps that recorded these events.
     fn indexes(&self, events: &[i64]) -> Vec<usize> {
-        let index = |id: &i64| self.events.iter().position(|event| event == &Some(*id));
-        events.iter().filter_map(index).collect()
+        events.iter().filter_map(|id| self.steps_of.get(id).copied()).collect()
     }
 
     fn run(&self, run: &DagRun) -> Json {
