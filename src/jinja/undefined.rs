@@ -239,6 +239,11 @@ impl PyObject for Undefined {
         })
     }
 
+    // Jinja2 makes one wherever the name is used
+    fn is_always_new(&self) -> bool {
+        true
+    }
+
     fn binary(&self, _op: BinOp, _other: &Value, _reflected: bool, it: &mut dyn Interp) -> Option<PyResult> {
         Some(Err(self.error(it)))
     }

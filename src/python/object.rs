@@ -194,6 +194,11 @@ pub trait PyObject: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// True when Python would make a new object wherever this one is met again, so that it is never identical to itself.
+    fn is_always_new(&self) -> bool {
+        false
+    }
+
     /// `x op other`, or `other op x` when `reflected`; `None` is `NotImplemented`.
     fn binary(&self, op: BinOp, other: &Value, reflected: bool, it: &mut dyn Interp) -> Option<PyResult> {
         let (_, _, _, _) = (op, other, reflected, it);

@@ -1,8 +1,10 @@
 //! Filters over numbers.
 
+use num_bigint::Sign;
+
 use crate::jinja::Cx;
 use crate::jinja::undefined::as_undefined;
-use crate::python::{self, Args, BinOp, Interp, PyErr, PyResult, Value, View, text, view};
+use crate::python::{self, Args, BinOp, CmpOp, Interp, PyErr, PyResult, UnaryOp, Value, View, text, view};
 
 use super::bind::{Sig, only_subject};
 
@@ -10,10 +12,19 @@ use super::bind::{Sig, only_subject};
 pub fn abs(_: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
     only_subject("abs", args)?;
     if let View::Object(object) = view(subject)
-        && matches!(object.type_name(), "timedelta" | "Duration" | "Interval" | "relativedelta")
         && !object.has_method("__abs__")
     {
-        return Err(PyErr::unsupported(format!("abs of a {}", object.type_name())));
+        match object.type_name().rsplit('.').next() {
+            Some("timedelta") => {
+                let days = python::getattr(subject, "days", it)?.unwrap_or_default();
+                let negative = python::compare(CmpOp::Lt, &days, &Value::from(0), it)?;
+                return python::unary(if negative { UnaryOp::Neg } else { UnaryOp::Pos }, subject, it);
+            }
+            Some(class @ ("Duration" | "Interval" | "AbsoluteDuration" | "relativedelta")) => {
+                return Err(PyErr::unsupported(format!("abs of a {class}")));
+            }
+            _ => {}
+        }
     }
     python::abs(subject, it)
 }
@@ -78,7 +89,12 @@ pub fn round(_: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> P
         },
     };
     if method == "common" {
-        return python::round(subject, Some(precision), it);
+        // CPython clips what no index holds
+        let clipped = match python::big(precision) {
+            Some(big) => Value::from(if big.sign() == Sign::Minus { i64::MIN + 1 } else { i64::MAX }),
+            None => precision.clone(),
+        };
+        return python::round(subject, Some(&clipped), it);
     }
     let scale = python::binary(BinOp::Pow, &Value::from(10), precision, it)?;
     let scaled = python::binary(BinOp::Mul, subject, &scale, it)?;
