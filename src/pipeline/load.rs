@@ -6,9 +6,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::{Map, Value as Json};
 
 use super::dag::read_dag;
+use super::document::is_document;
 use super::expression::Expressions;
 use super::model::{AssetDef, Pipeline, Profile};
 use super::reader::Reader;
+use super::scenario::scenario_from_source;
 use super::source::{Place, Problem, Severity, Source, suggestion};
 use super::yaml::{self, Kind, Node};
 use crate::asset::{Asset, AssetAlias, AssetArgs, AssetClass, AssetCondition, parse_expression};
@@ -69,6 +71,13 @@ pub fn name_of(root: &Utf8Path) -> String {
 /// Everything that is wrong with the text.
 pub fn from_source(source: &Arc<Source>, root: &Utf8Path) -> Result<Pipeline, Vec<Problem>> {
     let tree = yaml::parse(source).map_err(|problem| vec![problem])?;
+    if is_document(&tree) {
+        let name = source.path.file_stem().unwrap_or("document").to_owned();
+        let base = Pipeline::empty(source, root, name);
+        let scenario = scenario_from_source(source, &base)?;
+        let pipeline = scenario.document.map_or(base, |document| (*document.pipeline).clone());
+        return Ok(Pipeline { document: true, ..pipeline });
+    }
     let mut reader = Reader::default();
     let pipeline = read_pipeline(&mut reader, &tree, source, root);
     let (errors, warnings): (Vec<_>, Vec<_>) =
@@ -89,23 +98,15 @@ fn read_pipeline(reader: &mut Reader, tree: &Node, source: &Arc<Source>, root: &
         )?,
         None => Profile::default(),
     };
-    let mut pipeline = Pipeline {
-        name: name_of(root),
-        root: root.to_owned(),
-        source: source.clone(),
-        profile,
-        template_searchpath: search_path(reader, fields.get("template_searchpath"), root),
-        assets: Vec::new(),
-        asset_aliases: Vec::new(),
-        dags: Vec::new(),
-        user_defined_macros: user_defined(reader, fields.get("user_defined_macros"), "user_defined_macros"),
-        user_defined_filters: user_defined(reader, fields.get("user_defined_filters"), "user_defined_filters"),
-        variables: variables(reader, fields.get("variables")),
-        connections: connections(reader, fields.get("connections")),
-        secrets: fields.get("secrets").and_then(|node| reader.strings(node, "`secrets`")).unwrap_or_default(),
-        evaluate: Some(Arc::new(Expressions::default())),
-        warnings: Vec::new(),
-    };
+    let mut pipeline = Pipeline::empty(source, root, name_of(root));
+    pipeline.profile = profile;
+    pipeline.template_searchpath = search_path(reader, fields.get("template_searchpath"), root);
+    pipeline.user_defined_macros = user_defined(reader, fields.get("user_defined_macros"), "user_defined_macros");
+    pipeline.user_defined_filters = user_defined(reader, fields.get("user_defined_filters"), "user_defined_filters");
+    pipeline.variables = variables(reader, fields.get("variables"));
+    pipeline.connections = connections(reader, fields.get("connections"));
+    pipeline.secrets = fields.get("secrets").and_then(|node| reader.strings(node, "`secrets`")).unwrap_or_default();
+    pipeline.evaluate = Some(Arc::new(Expressions::default()));
     if let Some(node) = fields.get("assets") {
         read_assets(reader, node, &mut pipeline);
     }

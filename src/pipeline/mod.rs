@@ -3,6 +3,7 @@
 mod assumed;
 mod backfill;
 mod dag;
+mod document;
 mod expression;
 mod instance;
 mod load;
@@ -21,6 +22,7 @@ pub mod yaml;
 pub use assumed::{Asked, GivenRun, assumed_run, given_run};
 pub use backfill::{Window, backfill};
 pub use dag::DAG_KEYS;
+pub use document::{DOCUMENT_KEYS, Document};
 pub use expression::Expressions;
 pub use instance::{Renderer, outcome, render_scenario, resolve_scenario};
 pub use load::{ASSET_KEYS, CONNECTION_KEYS, FILE_NAMES, PIPELINE_KEYS, from_source, load, name_of};

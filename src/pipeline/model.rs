@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use camino::Utf8PathBuf;
+use camino::{Utf8Path, Utf8PathBuf};
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value as Json};
 
@@ -64,6 +64,8 @@ pub struct Pipeline {
     pub secrets: Vec<String>,
     /// What runs the expressions of `ExpressionMapper`.
     pub evaluate: Option<Arc<dyn Evaluate>>,
+    /// True when the file is a scenario document: its own only scenario.
+    pub document: bool,
     /// Warnings found while reading.
     pub warnings: Vec<Problem>,
 }
@@ -166,7 +168,57 @@ pub struct TaskField {
     pub place: Option<Place>,
 }
 
+impl Dag {
+    /// A Dag with a timetable and Airflow's defaults, without tasks.
+    pub fn plain(dag_id: &str, timetable: Arc<dyn Timetable>, place: Place) -> Self {
+        Dag {
+            dag_id: dag_id.to_owned(),
+            schedule_place: place.clone(),
+            place,
+            timetable,
+            start_date: None,
+            end_date: None,
+            timezone: "UTC".to_owned(),
+            catchup: false,
+            max_active_runs: 16,
+            is_paused: false,
+            params: Map::new(),
+            default_args: Vec::new(),
+            native: false,
+            undefined: UndefinedKind::default(),
+            syntax: Syntax::default(),
+            autoescape: false,
+            template_searchpath: Vec::new(),
+            user_defined_macros: Map::new(),
+            user_defined_filters: Map::new(),
+            tasks: Vec::new(),
+        }
+    }
+}
+
 impl Pipeline {
+    /// A pipeline with nothing in it.
+    pub fn empty(source: &Arc<Source>, root: &Utf8Path, name: String) -> Self {
+        Pipeline {
+            name,
+            root: root.to_owned(),
+            source: source.clone(),
+            profile: Profile::default(),
+            template_searchpath: Vec::new(),
+            assets: Vec::new(),
+            asset_aliases: Vec::new(),
+            dags: Vec::new(),
+            user_defined_macros: Map::new(),
+            user_defined_filters: Map::new(),
+            variables: Map::new(),
+            connections: Map::new(),
+            secrets: Vec::new(),
+            evaluate: None,
+            document: false,
+            warnings: Vec::new(),
+        }
+    }
+
     /// The Dag of that id.
     pub fn dag(&self, dag_id: &str) -> Option<&Dag> {
         self.dags.iter().find(|dag| dag.dag_id == dag_id)

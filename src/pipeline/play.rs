@@ -119,8 +119,16 @@ struct Player<'a> {
 impl<'a> Player<'a> {
     fn new(pipeline: &'a Pipeline, scenario: &'a Scenario) -> Result<Self, PlayError> {
         let clock = scenario.clock().trunc_subsecs(6);
+        let document = scenario.document.as_ref();
+        let pipeline = document.map_or(pipeline, |document| &document.pipeline);
         let mut scheduler = Scheduler::default().with_seed(format!("{}/{}", pipeline.name, scenario.name));
+        if let Some(rows) = document.and_then(|document| document.rows_per_tick) {
+            scheduler = scheduler.with_rows_per_tick(rows);
+        }
         declare(pipeline, &mut scheduler, clock)?;
+        for (alias, asset) in document.map(|document| document.alias_assets.as_slice()).unwrap_or_default() {
+            scheduler.associate(alias, asset)?;
+        }
         Ok(Player { pipeline, scenario, scheduler, clock, runs: Vec::new(), collected: 0, warnings: Vec::new() })
     }
 

@@ -6,6 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use chrono::{DateTime, TimeZone, Utc};
 use serde_json::{Map, Value as Json};
 
+use super::document::{DOCUMENT_KEYS, Document, is_document, read_document};
 use super::load::{asset_expression, connections, variables};
 use super::model::Pipeline;
 use super::reader::{Fields, Reader};
@@ -65,6 +66,8 @@ pub struct Scenario {
     pub follow: bool,
     /// `runs` given as data.
     pub runs: Vec<Json>,
+    /// Assets and consumers of its own.
+    pub document: Option<Document>,
 }
 
 /// One step of a scenario.
@@ -175,6 +178,7 @@ impl Scenario {
             steps,
             follow: false,
             runs: Vec::new(),
+            document: None,
         }
     }
 
@@ -186,6 +190,9 @@ impl Scenario {
 
 /// The scenario files of a pipeline, sorted by name.
 pub fn scenario_files(pipeline: &Pipeline) -> Vec<Utf8PathBuf> {
+    if pipeline.document {
+        return vec![pipeline.source.path.clone()];
+    }
     let Ok(entries) = pipeline.root.join("scenarios").read_dir_utf8() else { return Vec::new() };
     let mut files: Vec<Utf8PathBuf> = entries
         .filter_map(Result::ok)
@@ -226,7 +233,21 @@ fn read_scenario(reader: &mut Reader, tree: &Node, name: &str, pipeline: &Pipeli
     if tree.is_null() {
         return Some(scenario);
     }
-    let fields = reader.fields(tree, "a scenario", &SCENARIO_KEYS)?;
+    let known: Vec<&str> = match is_document(tree) {
+        true => SCENARIO_KEYS.into_iter().chain(DOCUMENT_KEYS).collect(),
+        false => SCENARIO_KEYS.to_vec(),
+    };
+    let fields = reader.fields(tree, "a scenario", &known)?;
+    if is_document(tree) {
+        // A document of a pipeline that was read from it already brings nothing new.
+        let base = match pipeline.document {
+            true => &Pipeline::empty(&pipeline.source, &pipeline.root, pipeline.name.clone()),
+            false => pipeline,
+        };
+        scenario.document = Some(read_document(reader, &fields, base)?);
+    }
+    let merged = scenario.document.as_ref().map(|document| Arc::clone(&document.pipeline));
+    let pipeline = merged.as_deref().unwrap_or(pipeline);
     scenario.now = fields.get("now").and_then(|node| reader.instant(node, "`now`"));
     scenario.variables = variables(reader, fields.get("variables"));
     scenario.connections = connections(reader, fields.get("connections"));
@@ -462,7 +483,7 @@ fn by_asset<'n>(
 }
 
 fn dag_id(reader: &mut Reader, node: &Node, pipeline: &Pipeline) -> Option<String> {
-    let name = reader.string(node, "a Dag id")?;
+    let name = reader.string(node.get("dag_id").unwrap_or(node), "a Dag id")?;
     if pipeline.dag(&name).is_some() {
         return Some(name);
     }
@@ -473,6 +494,7 @@ fn dag_id(reader: &mut Reader, node: &Node, pipeline: &Pipeline) -> Option<Strin
 
 /// One asset: by key or name, by reference, or as `{name, uri}`.
 pub(super) fn asset_key(reader: &mut Reader, node: &Node, pipeline: &Pipeline) -> Option<AssetKey> {
+    let node = node.get("asset").unwrap_or(node);
     if let (Some(name), Some(uri)) = (node.get("name").and_then(Node::as_str), node.get("uri").and_then(Node::as_str)) {
         return Some(AssetKey { name: name.to_owned(), uri: uri.to_owned() });
     }

@@ -163,7 +163,7 @@ pub fn source(path: &Utf8Path, text: String) -> Arc<Source> {
 /// Parses a source into one tree.
 pub fn parse(source: &Arc<Source>) -> Result<Node, Problem> {
     let mut budget = serde_saphyr::Budget::default();
-    budget.max_events = 400_000;
+    budget.max_events = 200_000;
     budget.max_aliases = 2_000;
     budget.max_anchors = 2_000;
     budget.max_depth = 64;
