@@ -170,15 +170,15 @@ impl io::Write for &mut Bounded {
 /// An error of minijinja as Airflow would report it, with its place in the original source.
 fn converted(error: &minijinja::Error, core: &Core) -> TemplateError {
     let inner = innermost(error);
-    let source = std::error::Error::source(inner);
-    if let Some(error) = source.and_then(|source| source.downcast_ref::<TemplateError>())
-        && error.line.is_some()
-    {
+    if let Some(error) = vm::placed(inner) {
         return error.clone();
     }
     let exception = vm::exception(error);
     let mut converted: TemplateError = exception.clone().into();
     let raised = core.machine().raised.take().filter(|raised| raised.error == exception);
+    if let Some(error) = raised.as_ref().and_then(|raised| raised.template_error.clone()) {
+        return error;
+    }
     let place = match (&raised, inner.name(), inner.range()) {
         (Some(raised), _, _) => Some((raised.unit.clone(), raised.range.start)),
         (None, Some(unit), Some(range)) => Some((unit.to_owned(), range.start)),

@@ -42,6 +42,22 @@ pub struct Scopes {
     frames: Vec<Symbols>,
 }
 
+/// The variable of a name: minijinja's identifiers are ASCII, so other names are spelled out under a prefix of their own.
+fn identifier(level: usize, name: &str) -> String {
+    if name.is_ascii() {
+        return format!("l_{level}_{name}");
+    }
+    let mut ident = format!("u_{level}_");
+    for c in name.chars() {
+        match c {
+            '_' => ident.push_str("__"),
+            c if c.is_ascii() => ident.push(c),
+            c => ident.push_str(&format!("_{:x}_", u32::from(c))),
+        }
+    }
+    ident
+}
+
 /// Part of a `for` loop that has a frame of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForPart {
@@ -63,7 +79,7 @@ impl Scopes {
 
     fn define(&mut self, id: SymbolsId, name: &Arc<str>, load: Load) -> Arc<str> {
         let frame = &mut self.frames[id];
-        let ident: Arc<str> = format!("l_{}_{name}", frame.level).into();
+        let ident: Arc<str> = identifier(frame.level, name).into();
         frame.refs.insert(name.clone(), ident.clone());
         frame.loads.insert(ident.clone(), load);
         ident

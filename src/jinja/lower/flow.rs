@@ -11,6 +11,8 @@ use super::{Frame, Lowering, Result, TemplateError, assertion};
 
 /// Bytes of lowered source that count as one step of a loop's turn.
 const BYTES_PER_STEP: usize = 8;
+/// Loops inside loops that CPython compiles within one function.
+const MAX_LOOPS: usize = 20;
 
 impl Lowering<'_> {
     pub(super) fn for_loop(&mut self, node: &For, stmt: &Stmt, frame: Frame) -> Result<()> {
@@ -32,6 +34,11 @@ impl Lowering<'_> {
             self.scopes.for_part(test_frame.symbols, node, ForPart::Test);
         }
         check_loop_is_not_assigned(node, stmt)?;
+        if self.loops.len() >= MAX_LOOPS {
+            return Err(TemplateError::new("SyntaxError", "too many statically nested blocks")
+                .at_line(stmt.line)
+                .at(stmt.span.range()));
+        }
         match loop_ref {
             None => self.plain_loop(node, frame, body_frame, test_frame, else_frame),
             Some(loop_ref) => self.extended_loop(node, &loop_ref, frame, body_frame, test_frame, else_frame),
@@ -76,7 +83,7 @@ impl Lowering<'_> {
             self.out.string(shape);
         }
         self.out.push(") %}");
-        let hoist = !declares_functions(&node.body);
+        let hoist = node.test.is_none() && !declares_functions(&node.body);
         if hoist {
             self.enter_frame(body_frame.symbols, Some(&node.body));
         }
@@ -151,7 +158,7 @@ impl Lowering<'_> {
         };
         // a non-recursive loop's object is made before its body is known: its cost is filled in at the end
         let cost = function.is_none().then(|| self.finish_loop_object(shape.as_deref()));
-        let hoist = !declares_functions(&node.body);
+        let hoist = node.test.is_none() && !declares_functions(&node.body);
         if hoist {
             self.enter_frame(body_frame.symbols, Some(&node.body));
         }
@@ -169,9 +176,14 @@ impl Lowering<'_> {
         if !hoist {
             self.enter_frame(body_frame.symbols, Some(&node.body));
         }
+        // a recursive loop is a function of its own
+        let outer = if node.recursive { std::mem::take(&mut self.loops) } else { Vec::new() };
         self.loops.push(advance.clone());
         self.body(&node.body, body_frame)?;
         self.loops.pop();
+        if node.recursive {
+            self.loops = outer;
+        }
         if let Some(advance) = &advance {
             self.out.push(advance);
         }

@@ -163,6 +163,7 @@ fn unknown(kind: &str, name: &Value) -> Outcome {
 }
 
 fn apply(state: &mut State<'_, '_>, function: super::super::env::FilterFn, args: &[Value]) -> Outcome {
+    args.iter().try_for_each(super::is_set)?;
     let autoescape = super::autoescape(state);
     let mut vm = Vm::new(state)?;
     let cx = vm.core.cx(autoescape);

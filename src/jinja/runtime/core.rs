@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::super::cache::Generation;
 use super::super::env::{Cx, Env};
-use super::super::{Environment, Names};
+use super::super::{Environment, Names, TemplateError};
 use super::context::Context;
 use crate::python::{PyErr, PyResult, Value};
 
@@ -23,6 +23,8 @@ pub(crate) struct Raised {
     pub range: std::ops::Range<usize>,
     /// The error that was raised there.
     pub error: PyErr,
+    /// The same with a place of its own, when another template does not compile.
+    pub template_error: Option<TemplateError>,
 }
 
 /// What changes while a template runs.

@@ -34,6 +34,17 @@ fn argument(args: &[Value], index: usize) -> &Value {
     args.get(index).unwrap_or(NOTHING)
 }
 
+/// Refuses a variable that no scoping rule gave a value: the lowering would be at fault, and nothing may be printed for it.
+#[inline]
+fn is_set(value: &Value) -> Result<(), Error> {
+    if value.is_undefined() {
+        return Err(vm::raise(crate::python::PyErr::unsupported(
+            "a variable without a value: please report this template",
+        )));
+    }
+    Ok(())
+}
+
 /// True inside `autoescape`.
 fn autoescape(state: &State<'_, '_>) -> bool {
     !matches!(state.auto_escape(), AutoEscape::None)

@@ -80,6 +80,8 @@ fn binary(state: &mut State<'_, '_>, op: BinOp, args: &[Value]) -> Outcome {
             return Ok(Value::from(result));
         }
     }
+    super::is_set(a)?;
+    super::is_set(b)?;
     let mut vm = Vm::new(state)?;
     python::binary(op, a, b, &mut vm).map_err(raise)
 }
@@ -109,6 +111,8 @@ fn test(state: &mut State<'_, '_>, op: CmpOp, a: &Value, b: &Value) -> Result<bo
             CmpOp::Ge => order.is_ge(),
         });
     }
+    super::is_set(a)?;
+    super::is_set(b)?;
     let mut vm = Vm::new(state)?;
     python::compare(op, a, b, &mut vm).map_err(raise)
 }
@@ -121,7 +125,7 @@ fn contained(state: &mut State<'_, '_>, args: &[Value]) -> Result<bool, Error> {
 /// Truth of values whose truth needs nobody.
 fn plain_truth(value: &Value) -> Option<bool> {
     match view(value) {
-        View::Object(_) => None,
+        View::Object(_) | View::Foreign => None,
         _ => Some(value.is_true()),
     }
 }
@@ -129,7 +133,10 @@ fn plain_truth(value: &Value) -> Option<bool> {
 fn truth(state: &mut State<'_, '_>, value: &Value) -> Result<bool, Error> {
     match plain_truth(value) {
         Some(truth) => Ok(truth),
-        None => python::truth(value, &mut Vm::new(state)?).map_err(raise),
+        None => {
+            super::is_set(value)?;
+            python::truth(value, &mut Vm::new(state)?).map_err(raise)
+        }
     }
 }
 

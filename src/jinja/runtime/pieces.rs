@@ -1,5 +1,6 @@
 //! Output: how values are written, and native mode, where they are collected as they are.
 
+use minijinja::value::Object;
 use minijinja::{AutoEscape, Environment as Mini, Error, ErrorKind, Output, State};
 
 use super::super::markup;
@@ -47,10 +48,11 @@ pub(super) fn register(mini: &mut Mini<'static>) {
         let text = python::str(value, &mut Vm::new(state)?).map_err(raise)?;
         Ok(Value::from_safe_string(text))
     });
-    mini.add_filter("written", |args: &[Value]| -> Outcome {
+    mini.add_filter("written", |state: &mut State<'_, '_>, args: &[Value]| -> Outcome {
         let value = argument(args, 0);
-        if python::text(value).is_some() {
-            return Ok(value.clone());
+        if let Some(text) = python::text(value) {
+            let safe = super::autoescape(state) && !value.is_safe();
+            return Ok(if safe { Value::from_safe_string(text.to_owned()) } else { value.clone() });
         }
         // Jinja2 joins these pieces without turning them into text; which number the piece has depends on all others
         let message = format!("sequence item 0: expected str instance, {} found", python::type_name(value));
@@ -92,15 +94,27 @@ fn nameless_float(value: &Value) -> Option<&'static str> {
     }
 }
 
+/// What prints nothing: its output is where it belongs already.
+#[derive(Debug)]
+struct Nothing;
+
+impl Object for Nothing {}
+
+/// A value that prints nothing.
+pub(super) fn nothing() -> Value {
+    Value::from_object(Nothing)
+}
+
 fn native(core: &Core) -> bool {
     core.env.native
 }
 
 /// `{{ value }}`.
 fn format(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
-    if value.is_undefined() {
+    if value.downcast_object_ref::<Nothing>().is_some() {
         return Ok(());
     }
+    super::is_set(value)?;
     let escape = !matches!(state.auto_escape(), AutoEscape::None);
     let vm = Vm::new(state)?;
     let mut vm = vm;

@@ -68,10 +68,7 @@ fn export(state: &mut State<'_, '_>, args: &[Value], exported: bool) -> Outcome 
 /// Runs a unit where its output belongs: as text to write, or in native mode straight into the pieces.
 fn run(vm: &mut Vm<'_, '_, '_>, unit: &str, context: &Arc<Context>) -> Outcome {
     match run_text(vm, unit, context) {
-        Ok(text) if vm.core.env.native => {
-            let _ = text;
-            Ok(Value::UNDEFINED)
-        }
+        Ok(_) if vm.core.env.native => Ok(pieces::nothing()),
         Ok(text) if super::autoescape(vm.state) => Ok(Value::from_safe_string(text)),
         Ok(text) => Ok(Value::from(text)),
         Err(error) => Err(raise(error)),
@@ -340,7 +337,7 @@ fn find(
 fn include(state: &mut State<'_, '_>, args: &[Value]) -> Outcome {
     let mut vm = Vm::new(state)?;
     let found = find(&mut vm, argument(args, 0), argument(args, 1), argument(args, 2).is_true());
-    let Some(program) = found.map_err(raise_template)? else { return Ok(Value::UNDEFINED) };
+    let Some(program) = found.map_err(raise_template)? else { return Ok(pieces::nothing()) };
     let locals = locals(argument(args, 3), args.get(4..).unwrap_or_default())?;
     let outer = vm.core.context().map_err(raise)?;
     let context = Arc::new(Context::new(program.name(), outer.layer(locals), program.blocks()));
@@ -350,14 +347,14 @@ fn include(state: &mut State<'_, '_>, args: &[Value]) -> Outcome {
 fn include_module(state: &mut State<'_, '_>, args: &[Value]) -> Outcome {
     let mut vm = Vm::new(state)?;
     let found = find(&mut vm, argument(args, 0), argument(args, 1), argument(args, 2).is_true());
-    let Some(program) = found.map_err(raise_template)? else { return Ok(Value::UNDEFINED) };
+    let Some(program) = found.map_err(raise_template)? else { return Ok(pieces::nothing()) };
     let context = module_context(&program);
     let pieces = run_pieces(&mut vm, program.root(), &context).map_err(raise)?;
     if vm.core.env.native {
         if let Some(own) = vm.core.machine().pieces.last_mut() {
             own.extend(pieces);
         }
-        return Ok(Value::UNDEFINED);
+        return Ok(pieces::nothing());
     }
     let text = pieces.iter().filter_map(|piece| piece.as_str()).collect::<String>();
     Ok(if super::autoescape(vm.state) { Value::from_safe_string(text) } else { Value::from(text) })

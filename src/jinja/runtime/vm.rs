@@ -62,6 +62,12 @@ pub(crate) fn innermost(error: &Error) -> &Error {
     at
 }
 
+/// An error of another template with its place, inside an error of minijinja.
+pub(crate) fn placed(error: &Error) -> Option<&TemplateError> {
+    let source = std::error::Error::source(error)?;
+    source.downcast_ref::<TemplateError>().filter(|error| error.line.is_some())
+}
+
 /// The exception inside an error of minijinja.
 pub(crate) fn exception(error: &Error) -> PyErr {
     let inner = innermost(error);
@@ -97,7 +103,9 @@ impl<'a, 't, 'e> Vm<'a, 't, 'e> {
         if let (Some(unit), Some(range)) = (inner.name(), inner.range()) {
             let mut machine = self.core.machine();
             if machine.raised.as_ref().is_none_or(|raised| raised.error != exception) {
-                machine.raised = Some(Raised { unit: unit.to_owned(), range, error: exception.clone() });
+                let template_error = placed(inner).cloned();
+                machine.raised =
+                    Some(Raised { unit: unit.to_owned(), range, error: exception.clone(), template_error });
             }
         }
         exception
