@@ -8,7 +8,9 @@
 //! This folder knows nothing of Jinja or Airflow. What a value needs from its surroundings (limits, the clock, calling a
 //! macro) comes through [`Interp`].
 
+mod access;
 mod args;
+mod builtins;
 mod bytes;
 mod bytes_text;
 mod cargs;
@@ -28,6 +30,7 @@ mod interp;
 mod iter;
 pub mod json;
 mod json_module;
+mod json_write;
 mod list;
 mod literal;
 pub mod markup;
@@ -44,6 +47,7 @@ mod set_table;
 mod sig;
 mod sort;
 mod spec;
+mod str_case;
 mod str_format;
 mod str_methods;
 mod str_split;
@@ -55,7 +59,13 @@ mod uuid;
 mod view;
 pub(crate) mod zone;
 
+pub use access::{call, call_method, getattr, getitem, has_method, slice};
 pub use args::{Args, Kwarg};
+pub(crate) use builtins::push_repr;
+pub use builtins::{
+    abs, class_name, format, identical, identical_or_equal, is_callable, len, less, no_attribute, none, repr, round,
+    sort_keyed, sorted, str, truth, type_name,
+};
 pub use chars::{
     is_alnum, is_alpha, is_digit, is_identifier, is_lower, is_numeric, is_printable, is_space, is_upper, lower,
 };
@@ -81,19 +91,15 @@ pub use minijinja::Value;
 pub use module::{Module, module};
 pub use number::{Int, Num, as_bigint, big, float_to_int, int};
 pub use object::{BinOp, CmpOp, HashKey, Py, PyIter, PyIterator, PyObject, UnaryOp, object};
-pub(crate) use ops::push_repr;
-pub use ops::{
-    abs, binary, call, call_method, class_name, compare, contains, format, getattr, getitem, has_method, identical,
-    identical_or_equal, is_callable, len, less, no_attribute, none, repr, round, slice, sort_keyed, sorted, str, truth,
-    type_name, unary,
-};
+pub use ops::{binary, compare, contains, unary};
 pub use range::{Range, range_iterator};
 pub use repr::{ascii_of, repr_bytes, repr_float, repr_str};
 pub use seq::{Indices, Slice};
 pub use set::{Set, frozenset, set};
 pub use sig::Sig;
+pub use str_case::{capitalize, title as str_title};
 pub use str_format::{FieldAccess, PlainAccess, format_map_with, format_with};
-pub use str_methods::{capitalize, replace as str_replace, title as str_title};
+pub use str_methods::replace as str_replace;
 pub use str_split::lines as splitlines;
 pub use time_module::time_module;
 pub use tuple::{Named, Tuple, named_tuple, tuple};

@@ -2,8 +2,8 @@
 
 use num_traits::{Signed, ToPrimitive};
 
+use super::builtins::char_count;
 use super::number::{self, Num};
-use super::ops::char_count;
 use super::spec::{Style, float_text};
 use super::{Args, Dict, Interp, PyErr, PyResult, Tuple, Value, View, downcast, float, markup, repr, type_name, view};
 

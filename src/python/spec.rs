@@ -3,8 +3,8 @@
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive};
 
+use super::builtins::char_count;
 use super::number::{self, Num};
-use super::ops::char_count;
 use super::repr::{push_positional, shortest_digits};
 use super::str_methods::pad;
 use super::{Interp, PyErr, PyResult};
