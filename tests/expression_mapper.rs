@@ -58,3 +58,24 @@ fn decode_and_encode_come_together() {
     let one = mapper(r#"{ExpressionMapper: {to_downstream: "{{ key }}", decode_downstream: "{{ key }}"}}"#);
     assert!(one.expect_err("refused").contains("overrides only one side of the decode/encode pair"));
 }
+
+#[test]
+fn macros_make_dates_for_windows() {
+    let spec = r#"{RollupMapper: {upstream_mapper: {ExpressionMapper: {
+        to_downstream: "{{ key[:8] }}",
+        to_partition_date: "{{ macros.datetime.strptime(key ~ '+0000', '%Y%m%d%z') }}",
+        decode_downstream: "{{ macros.datetime.strptime(key, '%Y%m%d') }}",
+        encode_upstream: "{{ decoded.strftime('%Y%m%d.%H') }}"}}, window: DayWindow}}"#;
+    let rollup = mapper(spec).expect("a mapper");
+    assert_eq!(rollup.to_downstream("20260310.09").expect("a key").into_keys(), ["20260310"]);
+    let expected = rollup.as_rollup().expect("a rollup").to_upstream("20260310").expect("keys");
+    assert_eq!(expected.len(), 24);
+    assert_eq!(expected.first().map(String::as_str), Some("20260310.00"));
+    let date = rollup.to_partition_date("20260310").expect("a date").expect("temporal");
+    assert_eq!(date.isoformat(), "2026-03-10T00:00:00+00:00");
+    let naive = mapper(
+        r#"{ExpressionMapper: {to_downstream: "{{ key }}", to_partition_date: "{{ macros.datetime(2026, 3, 10) }}"}}"#,
+    );
+    assert_eq!(naive.expect("a mapper").to_partition_date("k").expect_err("refused").class, "Unsupported");
+    assert_eq!(rollup.to_partition_date("nope").expect_err("raises").class, "ValueError");
+}

@@ -119,6 +119,11 @@ pub fn build(run: Arc<Run>, around: Arc<Surroundings>) -> PyResult<Context> {
     Ok(Context { shared })
 }
 
+/// Airflow's `macros`, for expressions outside of a run: a mapper of one's own reads dates with `macros.datetime`.
+pub fn airflow_macros() -> Value {
+    macros::value()
+}
+
 /// `user_defined_macros` of the run that are plain values: globals of the environment, so that the context's names win.
 pub fn user_macros(run: &Run) -> PyResult<BTreeMap<String, Value>> {
     run.user_macros.iter().map(|(name, value)| Ok((name.clone(), convert::json(value)?))).collect()

@@ -185,7 +185,14 @@ impl PartitionMapper for ExpressionMapper {
     fn to_partition_date(&self, downstream_key: &str) -> PyResult<Option<Moment>> {
         let Some(expression) = &self.expressions.to_partition_date else { return Ok(None) };
         let value = self.evaluate(expression, "key", Value::from(downstream_key))?;
-        self.date("to_partition_date", &value)
+        match self.date("to_partition_date", &value)? {
+            // Airflow's database refuses it, and with it the whole pass of the scheduler.
+            Some(Moment { offset: None, .. }) => {
+                Err(PyErr::unsupported("ExpressionMapper.to_partition_date that gives a datetime without a time zone")
+                    .with_hint("read the key with %z, or use .replace(tzinfo=...)"))
+            }
+            date => Ok(date),
+        }
     }
 
     fn carry_partition_date(&self, source: Option<DateTime<Utc>>) -> PyResult<Option<DateTime<Utc>>> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::context;
+use crate::context::airflow_macros;
 use crate::jinja::{Engine, Environment, Names, Rendered};
 use crate::partition::Evaluate;
 use crate::python::{List, PyErr, PyResult, Value, downcast};
@@ -25,7 +26,8 @@ impl Default for Expressions {
 }
 
 impl Expressions {
-    fn value(&self, expression: &str, names: BTreeMap<String, Value>) -> PyResult<Value> {
+    fn value(&self, expression: &str, mut names: BTreeMap<String, Value>) -> PyResult<Value> {
+        names.entry("macros".to_owned()).or_insert_with(airflow_macros);
         let body = expression.trim();
         let body = body.strip_prefix("{{").and_then(|body| body.strip_suffix("}}")).unwrap_or(body);
         let source = format!("{{{{ [({body})] }}}}");
