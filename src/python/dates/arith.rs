@@ -407,7 +407,7 @@ fn floor_divide(left: Temp<'_>, right: Temp<'_>) -> Option<PyResult> {
 fn modulo(left: Temp<'_>, right: Temp<'_>) -> Option<PyResult> {
     if let Temp::Delta(x) = left {
         return Some(match right.micros()? {
-            0 => Err(zero_division()),
+            0 => Err(PyErr::new("ZeroDivisionError", "integer modulo by zero")),
             other => delta(num_integer::Integer::mod_floor(&x.micros(), &other)),
         });
     }
@@ -416,7 +416,7 @@ fn modulo(left: Temp<'_>, right: Temp<'_>) -> Option<PyResult> {
         Err(error) => return Some(Err(error)),
     };
     Some(match to_microseconds(right)? {
-        Ok(0) => Err(zero_division()),
+        Ok(0) => Err(PyErr::new("ZeroDivisionError", "integer modulo by zero")),
         Ok(other) => {
             Duration::of_micros(num_integer::Integer::mod_floor(&duration.to_microseconds(), &other)).map(object)
         }

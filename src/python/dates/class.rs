@@ -327,8 +327,7 @@ fn plain_class_method(name: &str, args: &Args<'_>, it: &mut dyn Interp) -> PyRes
             match tz {
                 None => DateTime::naive_plain(naive),
                 Some(tz) => {
-                    let (naive, fold) =
-                        tz.local_of_utc(naive).ok_or_else(|| PyErr::overflow("date value out of range"))?;
+                    let (naive, fold) = tz.local_of_utc(naive)?;
                     DateTime { naive, tz: Some(tz), fold, pendulum: false }
                 }
             }

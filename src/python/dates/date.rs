@@ -184,6 +184,11 @@ impl Date {
         if self.pendulum { "Date" } else { "datetime.date" }
     }
 
+    /// The class as messages about a bound method name it.
+    fn bare(&self) -> &'static str {
+        if self.pendulum { "Date" } else { "date" }
+    }
+
     fn fields(&self) -> Fields {
         Fields::naive(self.date.and_time(NaiveTime::MIN))
     }
@@ -256,10 +261,7 @@ impl Date {
             Some(value) if !matches!(view(value), View::None) => match Moment::of(value) {
                 Some(Moment::Date(date)) => Ok(date),
                 Some(Moment::DateTime(dt)) => Ok(dt.date()),
-                None => Err(PyErr::attribute_error(format!(
-                    "'{}' object has no attribute 'year'",
-                    crate::python::type_name(value)
-                ))),
+                None => Err(lacking(value, "year", it)),
             },
             _ => Ok(it.now()?.date_naive()),
         }
@@ -451,14 +453,20 @@ impl PyObject for Date {
         if self.pendulum && (EXTRA.contains(&name) || matches!(name, "replace" | "for_json")) {
             return self.pendulum_method(name, args, it);
         }
-        if let Some(result) = common_method("date", self.date, name, args) {
+        if let Some(result) = common_method(self.bare(), self.date, name, args) {
             return result;
         }
         match name {
-            "isoformat" => cargs::none("date.isoformat", args).map(|()| Value::from(date_text(self.date))),
-            "ctime" => cargs::none("date.ctime", args).map(|()| Value::from(ctime(self.date, "00:00:00"))),
+            "isoformat" => {
+                cargs::none(&format!("{}.isoformat", self.bare()), args).map(|()| Value::from(date_text(self.date)))
+            }
+            "ctime" => {
+                cargs::none(&format!("{}.ctime", self.bare()), args).map(|()| Value::from(ctime(self.date, "00:00:00")))
+            }
             "strftime" => strftime_method(&self.fields(), args),
-            "timetuple" => cargs::none("date.timetuple", args).map(|()| tuples::struct_time(&self.fields())),
+            "timetuple" => {
+                cargs::none(&format!("{}.timetuple", self.bare()), args).map(|()| tuples::struct_time(&self.fields()))
+            }
             "replace" => {
                 let given = cargs::parse(Some("replace"), &["year", "month", "day"], 0, 3, args)?;
                 let (year, month, day) = self.ymd();
@@ -485,6 +493,10 @@ impl PyObject for Date {
             return Some(Ok(arith::holds(op, self.date.cmp(&other.date))));
         }
         let dt = downcast::<super::datetime::DateTime>(other)?;
+        if self.pendulum && !dt.pendulum {
+            // neither class derives from the other: the C code of date compares the days alone
+            return Some(Ok(arith::holds(op, self.date.cmp(&dt.date()))));
+        }
         Some(match op {
             CmpOp::Eq => Ok(false),
             CmpOp::Ne => Ok(true),
@@ -504,4 +516,17 @@ impl PyObject for Date {
 /// `None` as a value, for optional results.
 pub(crate) fn optional(value: Option<impl Into<Value>>) -> Value {
     value.map_or_else(none, Into::into)
+}
+
+/// The error of reading an attribute that a value lacks; an undefined value has its own.
+pub(crate) fn lacking(value: &Value, name: &str, it: &mut dyn Interp) -> PyErr {
+    match crate::python::getattr(value, name, it) {
+        Err(error) => error,
+        Ok(Some(_)) => {
+            PyErr::unsupported(format!("an object of type '{}' in place of a date", crate::python::type_name(value)))
+        }
+        Ok(None) => {
+            PyErr::attribute_error(format!("'{}' object has no attribute '{name}'", crate::python::type_name(value)))
+        }
+    }
 }

@@ -284,7 +284,7 @@ impl DateTime {
         }
         let utc = shift(self.naive, -i128::from(own.offset(self.naive, self.fold)))?;
         let tz = tz.cloned().unwrap_or(host);
-        let (naive, fold) = tz.local_of_utc(utc).ok_or_else(|| PyErr::overflow("date value out of range"))?;
+        let (naive, fold) = tz.local_of_utc(utc)?;
         if naive < min_naive() || naive > max_naive() {
             return Err(PyErr::overflow("date value out of range"));
         }

@@ -32,6 +32,11 @@ impl DateTime {
         if self.pendulum { "DateTime" } else { "datetime.datetime" }
     }
 
+    /// The class as messages about a bound method name it.
+    fn bare(&self) -> &'static str {
+        if self.pendulum { "DateTime" } else { "datetime" }
+    }
+
     /// `replace(...)` of the C class.
     fn plain_replace(&self, args: &Args<'_>) -> PyResult {
         let given = cargs::parse(Some("replace"), &FIELDS, 0, 8, args)?;
@@ -74,10 +79,10 @@ impl DateTime {
 
     /// A method of the C class; pendulum's overrides are taken before.
     fn plain_method(&self, name: &str, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
-        if let Some(result) = date::common_method("date", self.date(), name, args) {
+        if let Some(result) = date::common_method(self.bare(), self.date(), name, args) {
             return result;
         }
-        let qualified = format!("datetime.{name}");
+        let qualified = format!("{}.{name}", self.bare());
         let nothing = || cargs::none(&qualified, args);
         match name {
             "isoformat" => self.isoformat_method(args),

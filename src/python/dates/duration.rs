@@ -259,7 +259,7 @@ pub(crate) fn method(
 ) -> PyResult {
     let seconds = duration.total_seconds();
     if name == "total_seconds" && !duration.absolute {
-        cargs::none("datetime.timedelta.total_seconds", args)?;
+        cargs::none(if units.of_interval { "Interval.total_seconds" } else { "Duration.total_seconds" }, args)?;
         return Ok(Value::from(seconds));
     }
     let class = if units.of_interval && name == "in_words" {

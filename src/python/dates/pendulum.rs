@@ -39,6 +39,7 @@ pub(crate) fn localise(naive: NaiveDateTime, zone: Zone, fold: bool) -> PyResult
     if let Zone::Fixed(_) = zone {
         return Ok(DateTime { naive, tz, fold: false, pendulum: true });
     }
+    super::tzinfo::certain(zone, naive.year())?;
     let before = i64::from(zone.utcoffset(naive, false));
     let after = i64::from(zone.utcoffset(naive, true));
     if after > before {
@@ -197,7 +198,7 @@ impl DateTime {
         match zone {
             Some(zone) if !variable => {
                 let tz = TzInfo::Pendulum(zone);
-                let (naive, fold) = tz.local_of_utc(moved).ok_or_else(out_of_range)?;
+                let (naive, fold) = tz.local_of_utc(moved)?;
                 if naive < min_naive() || naive > max_naive() {
                     return Err(out_of_range());
                 }

@@ -91,10 +91,6 @@ pub(crate) fn attribute(dt: &DateTime, name: &str, it: &mut dyn Interp) -> Optio
     })
 }
 
-fn attribute_missing(value: &Value, name: &str) -> PyErr {
-    PyErr::attribute_error(format!("'{}' object has no attribute '{name}'", crate::python::type_name(value)))
-}
-
 /// The clock, as pendulum's `now(tz)`.
 pub(crate) fn now(zone: Option<Zone>, it: &mut dyn Interp) -> PyResult<DateTime> {
     let utc = DateTime::utc_pendulum(it.now()?);
@@ -105,10 +101,12 @@ pub(crate) fn now(zone: Option<Zone>, it: &mut dyn Interp) -> PyResult<DateTime>
 }
 
 /// A datetime argument made one of pendulum's own.
-fn instance_arg(value: &Value) -> PyResult<DateTime> {
+fn instance_arg(value: &Value, it: &mut dyn Interp) -> PyResult<DateTime> {
     match downcast::<DateTime>(value) {
         Some(dt) => instance(dt, Some(Zone::UTC)),
-        None => Err(attribute_missing(value, "tzinfo")),
+        // what has a tzinfo but no date fails a step later
+        None if downcast::<Time>(value).is_some() => Err(date::lacking(value, "year", it)),
+        None => Err(date::lacking(value, "tzinfo", it)),
     }
 }
 
@@ -262,10 +260,10 @@ pub(crate) fn call(dt: &DateTime, name: &str, args: &Args<'_>, it: &mut dyn Inte
             let locale = locale_of(bound.get(2).copied().flatten(), it)?;
             humans::difference(&interval.units(), is_now, absolute, locale).map(Value::from)
         }
-        "closest" | "farthest" => closest(dt, name, args),
+        "closest" | "farthest" => closest(dt, name, args, it),
         "is_same_day" => {
             let bound = sig(&["dt"], 1)?;
-            let other = instance_arg(&bound.first().copied().flatten().cloned().unwrap_or_default())?;
+            let other = instance_arg(&bound.first().copied().flatten().cloned().unwrap_or_default(), it)?;
             Ok(Value::from(other.date() == dt.date()))
         }
         "is_anniversary" | "is_birthday" => {
@@ -276,7 +274,7 @@ pub(crate) fn call(dt: &DateTime, name: &str, args: &Args<'_>, it: &mut dyn Inte
             let other = match other {
                 Some(value) if !is_none(Some(value)) => match Moment::of(value) {
                     Some(Moment::Date(date)) if name == "is_birthday" => date,
-                    _ => instance_arg(value)?.date(),
+                    _ => instance_arg(value, it)?.date(),
                 },
                 _ => now(dt.timezone(), it)?.date(),
             };
@@ -300,7 +298,7 @@ pub(crate) fn call(dt: &DateTime, name: &str, args: &Args<'_>, it: &mut dyn Inte
         "instance" => {
             let bound = sig(&["dt", "tz"], 1)?;
             let value = bound.first().copied().flatten().cloned().unwrap_or_default();
-            let Some(other) = downcast::<DateTime>(&value) else { return Err(attribute_missing(&value, "tzinfo")) };
+            let Some(other) = downcast::<DateTime>(&value) else { return Err(date::lacking(&value, "tzinfo", it)) };
             let zone = match bound.get(1).copied().flatten() {
                 None => Some(Zone::UTC),
                 Some(value) if is_none(Some(value)) => None,
@@ -349,13 +347,13 @@ fn replace(dt: &DateTime, args: &Args<'_>) -> PyResult {
 }
 
 /// The one of several datetimes that lies nearest or farthest; the first of equally distant ones.
-fn closest(dt: &DateTime, name: &str, args: &Args<'_>) -> PyResult {
+fn closest(dt: &DateTime, name: &str, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
     if let Some((key, _)) = args.kw.first() {
         return Err(PyErr::type_error(format!("DateTime.{name}() got an unexpected keyword argument '{key}'")));
     }
     let mut best: Option<(i128, DateTime)> = None;
     for value in args.pos {
-        let candidate = instance_arg(value)?;
+        let candidate = instance_arg(value, it)?;
         if candidate.tz.is_some() != dt.tz.is_some() {
             return Err(PyErr::type_error("can't compare offset-naive and offset-aware datetimes"));
         }

@@ -54,16 +54,23 @@ fn number_value(n: N) -> Value {
     }
 }
 
-/// A relative field other than years and months; what is no number fails as `_fix` does on it.
-fn field(value: Option<&Value>, it: &mut dyn Interp, days: bool) -> PyResult<N> {
+/// A relative field other than years and months. What is no number fails only when `_fix` comes to it, which `late` keeps.
+fn field(value: Option<&Value>, late: &mut Option<PyErr>) -> N {
+    let Some(value) = value else { return N::I(0) };
+    N::of(value).unwrap_or_else(|| {
+        *late = Some(PyErr::type_error(format!("bad operand type for abs(): '{}'", type_name(value))));
+        N::I(0)
+    })
+}
+
+/// `days`, which is added to at once.
+fn days_field(value: Option<&Value>, it: &mut dyn Interp) -> PyResult<N> {
     let Some(value) = value else { return Ok(N::I(0)) };
     if let Some(number) = N::of(value) {
         return Ok(number);
     }
-    if days {
-        py_binary(BinOp::Add, value, &Value::from(0), it)?;
-    }
-    Err(PyErr::type_error(format!("bad operand type for abs(): '{}'", type_name(value))))
+    py_binary(BinOp::Add, value, &Value::from(0), it)?;
+    Err(PyErr::unsupported("days that are no number"))
 }
 
 impl RelativeDelta {
@@ -129,20 +136,18 @@ impl RelativeDelta {
                 }
             },
         };
-        let days = field(get("days"), it, true)?.add(weeks);
+        let days = days_field(get("days"), it)?.add(weeks);
+        let mut late = None;
+        // `_fix` begins with the smallest unit: of several errors that one is raised
+        let hours = field(get("hours"), &mut late);
+        let minutes = field(get("minutes"), &mut late);
+        let seconds = field(get("seconds"), &mut late);
+        let micros = field(get("microseconds"), &mut late);
         if let Some(value) = get("leapdays") {
             out.leapdays = value.clone();
         }
         let [years, months] = whole;
-        out.relative = [
-            years,
-            months,
-            days,
-            field(get("hours"), it, false)?,
-            field(get("minutes"), it, false)?,
-            field(get("seconds"), it, false)?,
-            field(get("microseconds"), it, false)?,
-        ];
+        out.relative = [years, months, days, hours, minutes, seconds, micros];
         for (slot, name) in out.absolute.iter_mut().zip(ABSOLUTE) {
             if let Some(value) = get(name) {
                 *slot = value.clone();
@@ -166,6 +171,9 @@ impl RelativeDelta {
             };
         }
         out.yearday(get("yearday"), get("nlyearday"), it)?;
+        if let Some(error) = late {
+            return Err(error);
+        }
         out.fix();
         Ok(out)
     }
@@ -295,7 +303,22 @@ impl RelativeDelta {
         };
         let (N::I(years), N::I(months)) = (years, months) else { return Err(float_error()) };
         let mut year = int(&self.pick(0, i64::from(own.year()), it)?)? + years;
-        let mut month = int(&self.pick(1, i64::from(own.month()), it)?)?;
+        let picked = self.pick(1, i64::from(own.month()), it)?;
+        if let Some(N::F(month)) = N::of(&picked) {
+            let month = month + months as f64;
+            let month = if month > 12.0 {
+                month - 12.0
+            } else if month < 1.0 && months != 0 {
+                month + 12.0
+            } else {
+                month
+            };
+            if !(1.0..=12.0).contains(&month) {
+                let shown = crate::python::repr_float(month);
+                return Err(PyErr::new("IllegalMonthError", format!("bad month number {shown}; must be 1-12")));
+            }
+        }
+        let mut month = int(&picked)?;
         if months != 0 {
             month += months;
             if month > 12 {

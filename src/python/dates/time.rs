@@ -130,10 +130,7 @@ impl Time {
                 if let Some(dt) = downcast::<super::datetime::DateTime>(value) {
                     return Ok(dt.naive.time());
                 }
-                Err(PyErr::attribute_error(format!(
-                    "'{}' object has no attribute 'hour'",
-                    crate::python::type_name(value)
-                )))
+                Err(date::lacking(value, "hour", it))
             }
             _ => Ok(it.now()?.time()),
         }
@@ -305,7 +302,7 @@ impl PyObject for Time {
                 self.text(timespec).map(Value::from)
             }
             "utcoffset" | "dst" | "tzname" => {
-                cargs::none(&format!("time.{name}"), args)?;
+                cargs::none(&format!("{}.{name}", if self.pendulum { "Time" } else { "time" }), args)?;
                 let Some((fixed, local)) = dateless() else { return Ok(none()) };
                 match name {
                     "tzname" => Ok(date::optional(local.name)),

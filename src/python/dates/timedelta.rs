@@ -219,7 +219,7 @@ impl PyObject for TimeDelta {
     }
 
     fn call_method(&self, _this: &Value, _name: &str, args: &Args<'_>, _it: &mut dyn Interp) -> PyResult {
-        cargs::none("datetime.timedelta.total_seconds", args)?;
+        cargs::none("timedelta.total_seconds", args)?;
         Ok(Value::from(self.total_seconds()))
     }
 

@@ -1,8 +1,9 @@
 //! `tzinfo` objects: `datetime.timezone`, pendulum's zones and dateutil's.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
-use chrono::{DateTime as Instant, Duration as Span, NaiveDateTime, Utc};
+use chrono::{DateTime as Instant, Datelike, Duration as Span, NaiveDateTime, Utc};
 use chrono_tz::Tz;
 
 use super::text::offset_text;
@@ -132,15 +133,22 @@ impl TzInfo {
     }
 
     /// `fromutc`: the local time at a UTC time, and its fold.
-    pub(crate) fn local_of_utc(&self, utc: NaiveDateTime) -> Option<(NaiveDateTime, bool)> {
-        match self {
-            TzInfo::Pendulum(zone @ Zone::Named(_)) => local_at(*zone, utc),
-            TzInfo::DateutilFile(tz) => local_at(Zone::Named(*tz), utc),
+    pub(crate) fn local_of_utc(&self, utc: NaiveDateTime) -> PyResult<(NaiveDateTime, bool)> {
+        let local = match self {
+            TzInfo::Pendulum(zone @ Zone::Named(_)) => {
+                certain(*zone, utc.year())?;
+                local_at(*zone, utc)
+            }
+            TzInfo::DateutilFile(tz) => {
+                certain(Zone::Named(*tz), utc.year())?;
+                local_at(Zone::Named(*tz), utc)
+            }
             _ => {
                 let offset = self.offset(utc, false);
                 utc.checked_add_signed(Span::microseconds(offset)).map(|wall| (wall, false))
             }
-        }
+        };
+        local.ok_or_else(|| PyErr::overflow("date value out of range"))
     }
 
     /// pendulum's `_safe_timezone` of a zone: its own are kept, others become one of its own. `at` is the local time
@@ -223,4 +231,24 @@ fn fixed_for_ever(tz: Tz) -> bool {
     let name = tz.name();
     name.starts_with("Etc/")
         || matches!(name, "UTC" | "UCT" | "GMT" | "GMT0" | "GMT+0" | "GMT-0" | "Greenwich" | "Universal" | "Zulu")
+}
+
+/// Refuses a local time about which builds of the zone database disagree: some merge zones that differ only long ago.
+pub(crate) fn certain(zone: Zone, year: i32) -> PyResult<()> {
+    static UNSURE: OnceLock<HashMap<&'static str, i32>> = OnceLock::new();
+    let Zone::Named(tz) = zone else { return Ok(()) };
+    if year >= 1997 && tz != Tz::MET {
+        return Ok(());
+    }
+    let unsure = UNSURE.get_or_init(|| {
+        let rows = include_str!("data/unsure_zones.tsv").lines().filter_map(|line| line.split_once('\t'));
+        rows.filter_map(|(name, year)| Some((name, year.parse().ok()?))).collect()
+    });
+    match unsure.get(tz.name()) {
+        Some(limit) if year < *limit => Err(PyErr::unsupported(format!(
+            "the time zone {} in {year}: zone databases disagree about it before {limit}",
+            tz.name()
+        ))),
+        _ => Ok(()),
+    }
 }

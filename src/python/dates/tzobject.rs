@@ -127,8 +127,7 @@ impl PyObject for TzObject {
                 if dt.tz.as_ref() != Some(&self.0) {
                     return Err(PyErr::value_error("fromutc: dt.tzinfo is not self"));
                 }
-                let (naive, fold) =
-                    self.0.local_of_utc(dt.naive).ok_or_else(|| PyErr::overflow("date value out of range"))?;
+                let (naive, fold) = self.0.local_of_utc(dt.naive)?;
                 Ok(object(DateTime { naive, fold, ..dt.clone() }))
             }
             "convert" => {

@@ -34,6 +34,19 @@ pub(crate) fn as_index(value: &Value) -> Option<i64> {
     downcast::<WeekDay>(value).map(|day| i64::from(day.0))
 }
 
+/// What plain ints cannot do either is left to the caller, whose message names this class.
+fn own_name<T>(result: PyResult<T>) -> Option<PyResult<T>> {
+    match result {
+        Err(error)
+            if error.message.starts_with("unsupported operand type")
+                || error.message.contains("not supported between") =>
+        {
+            None
+        }
+        other => Some(other),
+    }
+}
+
 impl PyObject for WeekDay {
     fn type_name(&self) -> &str {
         "WeekDay"
@@ -86,7 +99,7 @@ impl PyObject for WeekDay {
             Some(other) => Some(compare(op, &self.int(), &Value::from(other), it)),
             None => match view(other) {
                 View::Object(_) => None,
-                _ => Some(compare(op, &self.int(), other, it)),
+                _ => own_name(compare(op, &self.int(), other, it)),
             },
         }
     }
@@ -99,7 +112,7 @@ impl PyObject for WeekDay {
             (None, View::Object(_)) => return None,
             _ => other,
         };
-        Some(if reflected { binary(op, other, &int, it) } else { binary(op, &int, other, it) })
+        own_name(if reflected { binary(op, other, &int, it) } else { binary(op, &int, other, it) })
     }
 
     fn unary(&self, op: UnaryOp, it: &mut dyn Interp) -> Option<PyResult> {
