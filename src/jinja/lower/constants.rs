@@ -28,7 +28,7 @@ pub(super) fn literal_text(expr: &Expr) -> Option<String> {
 /// True when the optimizer tries to compute the expression.
 pub(super) fn is_constant(expr: &Expr) -> bool {
     match &expr.kind {
-        ExprKind::Name(_) | ExprKind::NsRef(..) | ExprKind::Call(..) | ExprKind::Slice(_) => return false,
+        ExprKind::Name(_) | ExprKind::NsRef(..) | ExprKind::Call(..) => return false,
         ExprKind::CondExpr(cond) if cond.otherwise.is_none() => return false,
         ExprKind::Filter(None, ..) => return false,
         ExprKind::Filter(_, name, args) => {
