@@ -337,4 +337,17 @@ impl PyObject for AccessControl {
             _ => None,
         }
     }
+
+    fn compare(&self, op: CmpOp, other: &Value, it: &mut dyn Interp) -> Option<PyResult<bool>> {
+        let other = downcast::<AccessControl>(other)?;
+        if !matches!(op, CmpOp::Eq | CmpOp::Ne) {
+            return None;
+        }
+        let mut equal = || -> PyResult<bool> {
+            Ok(python::compare(CmpOp::Eq, &self.producer_teams, &other.producer_teams, it)?
+                && python::compare(CmpOp::Eq, &self.consumer_teams, &other.consumer_teams, it)?
+                && python::compare(CmpOp::Eq, &self.allow_global, &other.allow_global, it)?)
+        };
+        Some(equal().map(|equal| equal == (op == CmpOp::Eq)))
+    }
 }

@@ -194,7 +194,7 @@ impl PyObject for ConnectionAccessor {
     fn getattr(&self, name: &str, _it: &mut dyn Interp) -> Option<PyResult> {
         match name {
             "get" => None,
-            _ if name.starts_with("__") && name.ends_with("__") => None,
+            _ if convert::is_of_object(name) => None,
             _ => Some(self.read(name)),
         }
     }
@@ -207,7 +207,8 @@ impl PyObject for ConnectionAccessor {
         let bound = Sig::new("ConnectionAccessor.get", &["conn_id", "default_conn"]).required(1).method().bind(args)?;
         let conn_id = bound.first().copied().flatten().cloned().unwrap_or_else(python::none);
         let Some(conn_id) = python::text(&conn_id) else {
-            return Err(PyErr::unsupported("a connection id that is not text"));
+            // the request does not validate, which looks as if there were no such connection
+            return Ok(bound.get(1).copied().flatten().cloned().unwrap_or_else(python::none));
         };
         match self.read(conn_id) {
             Err(_) => Ok(bound.get(1).copied().flatten().cloned().unwrap_or_else(python::none)),

@@ -1,5 +1,7 @@
 //! From the run's data to Python values.
 
+use std::sync::OnceLock;
+
 use crate::python::{self, PyErr, PyResult, Value};
 use crate::run::{Instant, Json, JsonMap};
 
@@ -42,6 +44,50 @@ pub(super) fn plain(instant: Option<Instant>) -> Value {
 /// A pendulum `DateTime` in UTC, or None: what `coerce_datetime` makes of a date of the payload.
 pub(super) fn pendulum(instant: Option<Instant>) -> Value {
     instant.map_or_else(python::none, dates::pendulum)
+}
+
+/// The value made when first asked for.
+pub(super) fn once(made: &OnceLock<Value>, make: impl FnOnce() -> PyResult) -> PyResult {
+    if let Some(made) = made.get() {
+        return Ok(made.clone());
+    }
+    let value = make()?;
+    Ok(made.get_or_init(|| value).clone())
+}
+
+/// True for the special attributes that every object of a Python class has, so that its `__getattr__` is not asked.
+pub(super) fn is_of_object(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "__class__",
+        "__delattr__",
+        "__dict__",
+        "__dir__",
+        "__doc__",
+        "__eq__",
+        "__format__",
+        "__ge__",
+        "__getattr__",
+        "__getattribute__",
+        "__getstate__",
+        "__gt__",
+        "__hash__",
+        "__init__",
+        "__init_subclass__",
+        "__le__",
+        "__lt__",
+        "__module__",
+        "__ne__",
+        "__new__",
+        "__reduce__",
+        "__reduce_ex__",
+        "__repr__",
+        "__setattr__",
+        "__sizeof__",
+        "__str__",
+        "__subclasshook__",
+        "__weakref__",
+    ];
+    NAMES.contains(&name)
 }
 
 /// An attribute that the Python object has and that is not built.

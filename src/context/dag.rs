@@ -1,6 +1,10 @@
 //! `dag` (`airflow.sdk.DAG`).
 
-use crate::python::{self, Args, HashKey, Interp, PyErr, PyObject, PyResult, Sig, Value, object};
+use std::sync::OnceLock;
+
+use crate::python::{
+    self, Args, CmpOp, HashKey, Interp, PyErr, PyIter, PyObject, PyResult, Sig, Value, downcast, object,
+};
 
 use super::Shared;
 use super::convert;
@@ -11,6 +15,7 @@ use super::params::ParamsDict;
 #[derive(Debug)]
 pub(super) struct Dag {
     shared: Shared,
+    params: OnceLock<Value>,
 }
 
 /// Methods and parts of a Dag that are not built.
@@ -65,7 +70,7 @@ const HIDDEN: &[&str] = &[
 
 impl Dag {
     pub(super) fn build(shared: &Shared) -> Value {
-        object(Dag { shared: shared.clone() })
+        object(Dag { shared: shared.clone(), params: OnceLock::new() })
     }
 
     fn dag_id(&self) -> &str {
@@ -90,7 +95,10 @@ impl Dag {
         Some(Ok(match name {
             "dag_id" => Value::from(self.dag_id()),
             "dag_display_name" => Value::from(dag.display_name.as_deref().unwrap_or_else(|| self.dag_id())),
-            "params" => return Some(ParamsDict::build(dag.params.as_ref().unwrap_or(&self.shared.run.params))),
+            "params" => {
+                let params = dag.params.as_ref().unwrap_or(&self.shared.run.params);
+                return Some(convert::once(&self.params, || ParamsDict::of_dag(params)));
+            }
             "start_date" => dag.start_date.map_or_else(python::none, dates::pendulum_in),
             "end_date" => dag.end_date.map_or_else(python::none, dates::pendulum_in),
             "timezone" => dates::timezone(dag.timezone),
@@ -176,6 +184,28 @@ impl PyObject for Dag {
             Some(task_id) if !known => Err(PyErr::new("TaskNotFound", format!("Task {task_id} not found"))),
             _ => Err(PyErr::unsupported("`dag.get_task` of another task")),
         }
+    }
+
+    fn compare(&self, op: CmpOp, other: &Value, _it: &mut dyn Interp) -> Option<PyResult<bool>> {
+        // a context holds one Dag only, so both are it
+        downcast::<Dag>(other)?;
+        Some(Ok(matches!(op, CmpOp::Eq | CmpOp::Le | CmpOp::Ge)))
+    }
+
+    fn getitem(&self, key: &Value, _it: &mut dyn Interp) -> Option<PyResult> {
+        // tasks by id; what is no task raises an exception that Jinja2 takes for a missing key
+        Some(match python::text(key) {
+            Some(task_id) if task_id == self.shared.run.ti.task_id => self.shared.task(),
+            Some(task_id) if self.task_ids().contains(&task_id) => {
+                Err(PyErr::unsupported(format!("task `{task_id}` of the Dag")))
+            }
+            _ => Err(PyErr::new("KeyError", "a task of the Dag")),
+        })
+    }
+
+    fn iter(&self, _this: &Value, _it: &mut dyn Interp) -> Option<PyResult<PyIter>> {
+        // a class with subscripts and no `__iter__` is tried with 0, 1, ...
+        Some(Ok(python::from_fn(|_| Err(PyErr::new("NodeNotFound", "Task or group 0 not found")))))
     }
 
     fn hash_key(&self) -> PyResult<HashKey> {

@@ -41,7 +41,7 @@ mod xcom;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use chrono::Timelike;
 
@@ -74,6 +74,8 @@ struct SharedInner {
     references: Mutex<lookup::RefCache>,
     /// Values already made, by key. Emptied when the context is dropped: the objects in it point back here.
     made: Mutex<Vec<Option<Value>>>,
+    /// Params merged with `conf`, as they were before any template changed them.
+    merged: OnceLock<Vec<(String, Value)>>,
     /// Which keys were read, one bit each.
     read: AtomicU64,
     /// Which of [`WATCHED`] were read, one bit each.
@@ -108,6 +110,7 @@ pub fn build(run: Arc<Run>, around: Arc<Surroundings>) -> PyResult<Context> {
         around,
         references: Mutex::default(),
         made: Mutex::new(vec![None; Key::ALL.len()]),
+        merged: OnceLock::new(),
         read: AtomicU64::new(0),
         attributes: AtomicU64::new(0),
     });
@@ -266,12 +269,12 @@ impl SharedInner {
             Key::OutletEvents => Ok(outlet_events::OutletEvents::build(self)),
             Key::InletEvents => self.inlets().and_then(|inlets| inlet_events::InletEvents::build(self, &inlets)),
             Key::Macros => Ok(macros::value()),
-            Key::Params => self.params(),
+            Key::Params => self.merged_params().map(|merged| python::str_dict(merged.iter().cloned())),
             Key::Var => Ok(variable::var(self)),
             Key::Conn => Ok(connection::conn(self)),
             Key::TaskStateStore => Ok(state_store::task_state_store()),
             Key::AssetStateStore => return state_store::asset_state_store(self).map(Ok),
-            Key::DagRun => dag_run::dag_run(self),
+            Key::DagRun => self.make_dag_run(),
             Key::PartitionKey => Ok(convert::opt_str(dag_run.partition_key.as_deref())),
             Key::PartitionDate => Ok(convert::pendulum(dag_run.partition_date)),
             Key::TriggeringAssetEvents => triggering_events::TriggeringEvents::build(self),
@@ -292,15 +295,28 @@ impl SharedInner {
         })
     }
 
-    /// `params`; a `conf` that overrides some is read through `dag_run`, whose objects they then share.
-    fn params(self: &Arc<Self>) -> PyResult {
-        let has_conf = self.run.dag_run.conf.as_ref().is_some_and(|conf| !conf.is_empty());
-        if !has_conf {
-            return params::merged(&self.run, None);
+    /// The values of `params`. Those that `conf` overrides or adds are the objects `dag_run.conf` holds, so that value is
+    /// made first, and the merging is done before a template can change it.
+    fn merged_params(self: &Arc<Self>) -> PyResult<&[(String, Value)]> {
+        if self.run.dag_run.conf.as_ref().is_some_and(|conf| !conf.is_empty()) {
+            self.expect(Key::DagRun)?;
         }
-        let dag_run = self.expect(Key::DagRun)?;
+        match self.merged.get() {
+            Some(merged) => Ok(merged),
+            None => self.merge_params(None),
+        }
+    }
+
+    fn merge_params(&self, conf: Option<&Value>) -> PyResult<&[(String, Value)]> {
+        let merged = params::merged(&self.run, conf)?;
+        Ok(self.merged.get_or_init(|| merged))
+    }
+
+    fn make_dag_run(self: &Arc<Self>) -> PyResult {
+        let dag_run = dag_run::dag_run(self)?;
         let conf = python::downcast::<model::Model>(&dag_run).and_then(|model| model.field("conf")).transpose()?;
-        params::merged(&self.run, conf.as_ref())
+        self.merge_params(conf.as_ref())?;
+        Ok(dag_run)
     }
 
     fn task_instance_key_str(&self) -> PyResult<String> {

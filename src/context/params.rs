@@ -12,7 +12,7 @@ use super::views::{self, ViewKind};
 /// (`core.dag_run_conf_overrides_params`, on by default).
 ///
 /// A value that came with `conf` is the very object that `dag_run.conf` holds.
-pub(super) fn merged(run: &Run, conf: Option<&Value>) -> PyResult {
+pub(super) fn merged(run: &Run, conf: Option<&Value>) -> PyResult<Vec<(String, Value)>> {
     let mut pairs: Vec<(String, Value)> = Vec::with_capacity(run.params.len());
     for (key, value) in &run.params {
         pairs.push((key.clone(), convert::json(value)?));
@@ -26,7 +26,7 @@ pub(super) fn merged(run: &Run, conf: Option<&Value>) -> PyResult {
             }
         }
     }
-    Ok(python::str_dict(pairs))
+    Ok(pairs)
 }
 
 /// `dag.params`, `task.params`: a mapping whose subscripts are values and whose `values()` are `Param` objects.
@@ -36,8 +36,15 @@ pub(super) struct ParamsDict {
 }
 
 impl ParamsDict {
-    pub(super) fn build(params: &JsonMap) -> PyResult {
+    /// The Dag's params, as declared.
+    pub(super) fn of_dag(params: &JsonMap) -> PyResult {
         Ok(object(ParamsDict { values: convert::dict(params)? }))
+    }
+
+    /// The task's params: merging `conf` into the context's params changes them as well, but adds none.
+    pub(super) fn of_task(declared: &JsonMap, merged: &[(String, Value)]) -> Value {
+        let own = merged.iter().filter(|(name, _)| declared.contains_key(name)).cloned();
+        object(ParamsDict { values: python::str_dict(own) })
     }
 
     /// The dict of `Param` objects underneath.

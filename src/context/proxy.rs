@@ -55,6 +55,10 @@ impl PyObject for Proxy {
         }
     }
 
+    fn target(&self) -> Option<&Value> {
+        self.get().ok()
+    }
+
     fn qualified_name(&self) -> String {
         "Proxy".to_owned()
     }

@@ -1,5 +1,7 @@
 //! `task` (`airflow.sdk.BaseOperator` or a subclass).
 
+use std::sync::OnceLock;
+
 use crate::python::{self, Args, HashKey, Interp, PyErr, PyObject, PyResult, Sig, Value, object};
 
 use super::Shared;
@@ -12,6 +14,7 @@ use super::params::ParamsDict;
 #[derive(Debug)]
 pub(super) struct Task {
     shared: Shared,
+    params: OnceLock<Value>,
 }
 
 /// Methods and parts of an operator that are not built.
@@ -79,7 +82,7 @@ const HIDDEN: &[&str] = &[
 
 impl Task {
     pub(super) fn build(shared: &Shared) -> Value {
-        object(Task { shared: shared.clone() })
+        object(Task { shared: shared.clone(), params: OnceLock::new() })
     }
 
     fn task_id(&self) -> &str {
@@ -122,7 +125,11 @@ impl Task {
             "task_type" | "operator_name" => Value::from(task.operator.as_str()),
             "owner" => Value::from(task.owner.as_str()),
             "dag" => return Some(self.shared.dag()),
-            "params" => return Some(ParamsDict::build(&self.shared.run.params)),
+            "params" => {
+                return Some(convert::once(&self.params, || {
+                    Ok(ParamsDict::of_task(&self.shared.run.params, self.shared.merged_params()?))
+                }));
+            }
             "inlets" => return Some(self.shared.inlets()),
             "outlets" => return Some(self.shared.outlets()),
             "map_index_template" => convert::opt_str(task.map_index_template.as_deref()),

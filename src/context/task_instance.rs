@@ -1,6 +1,6 @@
 //! `ti` and `task_instance` (`airflow.sdk.execution_time.task_runner.RuntimeTaskInstance`).
 
-use crate::python::{self, Args, HashKey, Interp, PyErr, PyObject, PyResult, Sig, Value, object, repr_str};
+use crate::python::{self, Args, HashKey, Interp, PyErr, PyIter, PyObject, PyResult, Sig, Value, object, repr_str};
 use crate::run::TaskInstanceState;
 
 use super::Shared;
@@ -160,6 +160,12 @@ impl PyObject for RuntimeTaskInstance {
             None => Ok(python::none()),
             Some(_) => Err(PyErr::unsupported("`ti.get_previous_dagrun` asks the metadata database")),
         }
+    }
+
+    fn iter(&self, this: &Value, _it: &mut dyn Interp) -> Option<PyResult<PyIter>> {
+        // the first field is the id
+        let this = this.clone();
+        Some(Ok(python::from_fn(move |it| python::repr(&this, it).map(|_| None))))
     }
 
     fn hash_key(&self) -> PyResult<HashKey> {

@@ -29,7 +29,7 @@ impl PyObject for NotSet {
     }
 
     fn qualified_name(&self) -> String {
-        "airflow.sdk.definitions._internal.types.ArgNotSet".to_owned()
+        "airflow.serialization.definitions.notset.ArgNotSet".to_owned()
     }
 
     fn repr(&self, _it: &mut dyn Interp) -> PyResult<String> {
@@ -79,7 +79,7 @@ impl PyObject for VariableAccessor {
         match name {
             "get" => None,
             "_deserialize_json" => Some(Ok(Value::from(self.deserialize_json))),
-            _ if name.starts_with("__") && name.ends_with("__") => None,
+            _ if super::convert::is_of_object(name) => None,
             _ => Some(self.read(name, it)),
         }
     }
@@ -92,7 +92,8 @@ impl PyObject for VariableAccessor {
         let bound = Sig::new("VariableAccessor.get", &["key", "default"]).required(1).method().bind(args)?;
         let key = bound.first().copied().flatten().cloned().unwrap_or_else(python::none);
         let Some(key) = python::text(&key) else {
-            return Err(PyErr::unsupported("a variable's name that is not text"));
+            // the request does not validate, which looks as if there were no such variable
+            return Ok(bound.get(1).copied().flatten().cloned().unwrap_or_else(|| object(NotSet)));
         };
         match self.read(key, it) {
             Err(error) if error.class == "AirflowRuntimeError" => {

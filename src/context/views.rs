@@ -1,6 +1,8 @@
 //! `KeysView`, `ValuesView` and `ItemsView` of `collections.abc`, over any mapping.
 
-use crate::python::{self, CmpOp, Interp, PyIter, PyIterator, PyObject, PyResult, Value, object};
+use crate::python::{
+    self, BinOp, CmpOp, Interp, PyErr, PyIter, PyIterator, PyObject, PyResult, Value, downcast, object,
+};
 
 /// Which of the three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +70,11 @@ impl PyObject for MappingView {
         }))
     }
 
+    fn binary(&self, op: BinOp, other: &Value, _reflected: bool, _it: &mut dyn Interp) -> Option<PyResult> {
+        let sets = self.kind != ViewKind::Values && op == BinOp::Sub && downcast::<MappingView>(other).is_some();
+        sets.then(|| Err(PyErr::unsupported("the difference of views of a mapping")))
+    }
+
     fn contains(&self, item: &Value, it: &mut dyn Interp) -> Option<PyResult<bool>> {
         match self.kind {
             ViewKind::Keys => Some(python::contains(&self.mapping, item, it)),
@@ -75,9 +82,30 @@ impl PyObject for MappingView {
         }
     }
 
-    fn compare(&self, op: CmpOp, other: &Value, _it: &mut dyn Interp) -> Option<PyResult<bool>> {
-        let _ = (op, other);
-        None
+    fn compare(&self, op: CmpOp, other: &Value, it: &mut dyn Interp) -> Option<PyResult<bool>> {
+        if self.kind == ViewKind::Values {
+            return None;
+        }
+        // keys and items are sets
+        let other = downcast::<MappingView>(other).filter(|other| other.kind != ViewKind::Values)?;
+        if !matches!(op, CmpOp::Eq | CmpOp::Ne) {
+            return Some(Err(PyErr::unsupported("comparing views of a mapping by order")));
+        }
+        if self.kind != other.kind || self.kind == ViewKind::Items {
+            return Some(Err(PyErr::unsupported("comparing views of items")));
+        }
+        let mut equal = || -> PyResult<bool> {
+            if python::len(&self.mapping, it)? != python::len(&other.mapping, it)? {
+                return Ok(false);
+            }
+            for key in python::to_vec(&self.mapping, it)? {
+                if !python::contains(&other.mapping, &key, it)? {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        };
+        Some(equal().map(|equal| equal == (op == CmpOp::Eq)))
     }
 }
 

@@ -22,6 +22,7 @@ struct Request {
     key: Value,
     dag_id: Value,
     run_id: Value,
+    include_prior_dates: Option<Value>,
 }
 
 /// `ti.xcom_pull(...)`
@@ -36,6 +37,7 @@ pub(super) fn pull(shared: &Shared, args: &Args<'_>, it: &mut dyn Interp) -> PyR
         key: arg(2).cloned().unwrap_or_else(|| Value::from("return_value")),
         dag_id: or(1, &shared.run.dag_run.dag_id),
         run_id: or(6, &shared.run.dag_run.run_id),
+        include_prior_dates: arg(3).cloned(),
     };
     let default = arg(5).cloned().unwrap_or_else(python::none);
 
@@ -100,6 +102,7 @@ impl Request {
         let dag_id = text(&mut v, "dag_id", &self.dag_id)?;
         let run_id = text(&mut v, "run_id", &self.run_id)?;
         let task_id = text(&mut v, "task_id", task_id)?;
+        self.check_prior_dates(&mut v)?;
         if let Some(error) = v.finish()? {
             return Err(error);
         }
@@ -109,6 +112,15 @@ impl Request {
             None => vec![deserialize(value)?],
         };
         Ok((!values.is_empty()).then_some(values))
+    }
+
+    /// Runs before this one are not known; only the type of the argument matters.
+    fn check_prior_dates(&self, v: &mut Validator) -> PyResult<()> {
+        let Some(value) = &self.include_prior_dates else { return Ok(()) };
+        let json = scalar(value)
+            .ok_or_else(|| PyErr::unsupported(format!("`include_prior_dates` of type {}", python::type_name(value))))?;
+        v.at("include_prior_dates", |v| v.bool(&json));
+        Ok(())
     }
 
     /// `GetXCom`: one map index.
@@ -132,6 +144,7 @@ impl Request {
                 },
             })
         })?;
+        self.check_prior_dates(&mut v)?;
         if let Some(error) = v.finish()? {
             return Err(error);
         }
@@ -151,14 +164,23 @@ fn text(v: &mut Validator, field: &'static str, value: &Value) -> PyResult<Strin
     if let Some(text) = python::text(value) {
         return Ok(text.to_owned());
     }
-    let json = match view(value) {
+    let json = scalar(value)
+        .ok_or_else(|| PyErr::unsupported(format!("`{field}` of an XCom of type {}", python::type_name(value))))?;
+    Ok(v.at(field, |v| v.string(&json)))
+}
+
+/// A plain value as JSON, for validation.
+fn scalar(value: &Value) -> Option<Json> {
+    Some(match view(value) {
         View::None => Json::Null,
         View::Bool(value) => Json::from(value),
         View::Int(value) => Json::from(value),
         View::Float(value) => Json::from(value),
-        _ => return Err(PyErr::unsupported(format!("`{field}` of an XCom of type {}", python::type_name(value)))),
-    };
-    Ok(v.at(field, |v| v.string(&json)))
+        _ => match python::text(value) {
+            Some(text) => Json::from(text),
+            None => python::json::to_json(value)?,
+        },
+    })
 }
 
 fn find<'s>(shared: &'s Shared, dag_id: &str, run_id: &str, task_id: &str, key: &str) -> PyResult<Option<&'s Json>> {

@@ -18,10 +18,13 @@ pub fn is_internal_attribute(obj: &Value, name: &str) -> bool {
 pub(super) fn has_internal_attribute(obj: &Value, name: &str, it: &mut dyn Interp) -> PyResult<bool> {
     let Some(inner) = name.strip_prefix("__") else { return Ok(true) };
     // attributes of data that only begin so (`__dunder` of a namespace)
-    if let View::Object(object) = view(obj)
-        && object.getattr(name, it).is_some()
-    {
-        return Ok(true);
+    if let View::Object(object) = view(obj) {
+        match object.getattr(name, it) {
+            // a `__getattr__` of the object's own that raises
+            Some(Err(error)) if error.class != "Unsupported" => return Err(error),
+            Some(_) => return Ok(true),
+            None => {}
+        }
     }
     let Some(inner) = inner.strip_suffix("__").filter(|inner| !inner.is_empty()) else { return Ok(false) };
     if OBJECT.contains(&inner) {

@@ -122,6 +122,11 @@ pub trait PyObject: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// The value behind a transparent proxy.
+    fn target(&self) -> Option<&Value> {
+        None
+    }
+
     /// The text of a subclass of `str`.
     fn as_text(&self) -> Option<&str> {
         None

@@ -49,11 +49,12 @@ pub fn view(value: &Value) -> View<'_> {
     }
 }
 
-/// The object of a concrete type, if the value is one.
+/// The object of a concrete type, if the value is one, or a proxy of one.
 #[inline]
 pub fn downcast<T: PyObject>(value: &Value) -> Option<&T> {
-    let object: &dyn Any = value.downcast_object_ref::<Py>()?.inner();
-    object.downcast_ref::<T>()
+    let object = value.downcast_object_ref::<Py>()?.inner();
+    let any: &dyn Any = object;
+    any.downcast_ref::<T>().or_else(|| object.target().and_then(downcast))
 }
 
 /// The text of a `str` or of a subclass of `str` (an enum of strings), else `None`.

@@ -158,6 +158,32 @@ impl Validator {
         (!value.is_null()).then(|| self.int(value))
     }
 
+    /// `bool`: also from 0, 1 and the usual words.
+    pub fn bool(&mut self, value: &Json) -> bool {
+        const UNCLEAR: &str = "Input should be a valid boolean, unable to interpret input";
+        let found = match value {
+            Json::Bool(value) => return *value,
+            Json::Number(number) => match number.as_f64() {
+                Some(0.0) => Ok(false),
+                Some(1.0) => Ok(true),
+                Some(float) if float.fract() != 0.0 => Err(false),
+                _ => Err(true),
+            },
+            Json::String(text) => match text.to_ascii_lowercase().as_str() {
+                "0" | "off" | "f" | "false" | "n" | "no" => Ok(false),
+                "1" | "on" | "t" | "true" | "y" | "yes" => Ok(true),
+                _ => Err(true),
+            },
+            _ => Err(false),
+        };
+        match found {
+            Ok(value) => return value,
+            Err(true) => self.fail("bool_parsing", UNCLEAR, value),
+            Err(false) => self.fail("bool_type", "Input should be a valid boolean", value),
+        }
+        false
+    }
+
     /// `AwareDatetime`
     pub fn instant(&mut self, value: &Json) -> Instant {
         match datetime::aware(value) {
