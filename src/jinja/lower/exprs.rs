@@ -118,13 +118,11 @@ impl Lowering<'_> {
                 }
                 self.out.push(")");
             }
-            ExprKind::Slice(parts) => {
-                // only inside a tuple of subscripts: `x[1:2, 3]`
-                self.out.push("none");
-                self.apply("slice_object", expr);
-                self.out.push("(");
-                self.slice_parts(&**parts, frame)?;
-                self.out.push(")");
+            ExprKind::Slice(_) => {
+                // inside a tuple of subscripts, `x[1:2, 3]`: what Jinja2 makes of it is no Python
+                return Err(TemplateError::new("SyntaxError", "invalid syntax")
+                    .at_line(expr.line)
+                    .at(expr.span.range()));
             }
             ExprKind::Call(callee, args) => self.call(callee, args, None, expr, frame)?,
             ExprKind::Filter(node, name, args) => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::ast::{Block, Branch, Expr, ExprKind, FromImport, Import, Include, Piece, Stmt, StmtKind};
 use super::super::visit::{NameUse, names_in_expr};
 use super::constants::{is_constant, literal_text};
-use super::{Frame, Lowering, Result, assertion};
+use super::{Frame, Lowering, Result, TemplateError, assertion};
 
 /// What follows a statement in its body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -145,6 +145,12 @@ impl Lowering<'_> {
     }
 
     fn autoescape(&mut self, value: &Expr, body: &[Stmt], frame: Frame) -> Result<()> {
+        if !is_constant(value) {
+            // Jinja2 then decides piece by piece, partly while compiling, what is escaped
+            return Err(TemplateError::new("Unsupported", "autoescape with a value that is not constant")
+                .at_line(value.line)
+                .at(value.span.range()));
+        }
         let inner = self.inner(frame);
         self.scopes.read(inner.symbols, value);
         self.scopes.body(inner.symbols, body);

@@ -203,7 +203,9 @@ impl Given {
     }
 
     /// The same with `*` and `**` values at the end, as the first word of the names says.
-    fn dynamic(spec: &Value, values: &[Value], it: &mut dyn Interp) -> PyResult<Given> {
+    fn dynamic(spec: &Value, values: &[Value], vm: &mut Vm<'_, '_, '_>) -> PyResult<Given> {
+        let sandboxed = vm.core.run.sandboxed;
+        let it: &mut dyn Interp = vm;
         let (stars, names) = spec.as_str().unwrap_or_default().split_once(' ').unwrap_or_default();
         let (plain, dynamic) = values.split_at(values.len().saturating_sub(stars.len()));
         let mut given = Given::keywords(&Value::from(names), plain);
@@ -216,12 +218,12 @@ impl Given {
         if stars.contains('&')
             && let Some(mapping) = dynamic.next()
         {
-            given.add_mapping(mapping, it)?;
+            given.add_mapping(mapping, sandboxed, it)?;
         }
         Ok(given)
     }
 
-    fn add_mapping(&mut self, mapping: &Value, it: &mut dyn Interp) -> PyResult<()> {
+    fn add_mapping(&mut self, mapping: &Value, sandboxed: bool, it: &mut dyn Interp) -> PyResult<()> {
         let not_a_mapping =
             || PyErr::type_error(format!("argument after ** must be a mapping, not {}", python::type_name(mapping)));
         if super::super::undefined::is_undefined(mapping) {
@@ -235,7 +237,11 @@ impl Given {
         for key in python::to_vec(&keys, it)? {
             let Some(name) = python::text(&key) else { return Err(PyErr::type_error("keywords must be strings")) };
             if self.kw.iter().any(|(own, _)| &**own == name) {
-                return Err(PyErr::type_error(format!("got multiple values for keyword argument '{name}'")));
+                // the call that Jinja2 writes goes through the environment
+                let class = if sandboxed { "sandbox.SandboxedEnvironment" } else { "runtime.Context" };
+                return Err(PyErr::type_error(format!(
+                    "jinja2.{class}.call() got multiple values for keyword argument '{name}'"
+                )));
             }
             let value = python::getitem(mapping, &key, it)?;
             self.kw.push((name.into(), value));

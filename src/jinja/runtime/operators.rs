@@ -6,7 +6,7 @@ use num_bigint::BigInt;
 
 use super::vm::{Vm, raise};
 use super::{Outcome, argument};
-use crate::python::{self, BinOp, CmpOp, PyErr, Slice, UnaryOp, Value, View, object, view};
+use crate::python::{self, BinOp, CmpOp, PyErr, UnaryOp, Value, View, view};
 
 /// Registers the filters.
 pub(super) fn register(mini: &mut Mini<'static>) {
@@ -60,10 +60,6 @@ pub(super) fn register(mini: &mut Mini<'static>) {
     });
     mini.add_filter("float", |args: &[Value]| {
         Value::from(argument(args, 0).as_str().and_then(|text| text.parse::<f64>().ok()).unwrap_or(f64::NAN))
-    });
-    mini.add_filter("slice_object", |args: &[Value]| {
-        let part = |index| argument(args, index).clone();
-        object(Slice { start: part(1), stop: part(2), step: part(3) })
     });
 }
 
