@@ -61,7 +61,7 @@ fn surroundings(world: &Json) -> Surroundings {
         });
     }
     // the operator of these cases is a class of the corpus itself; no case prints it
-    around.dag_runs = world["other_runs"].as_array().unwrap().iter().map(wire).collect();
+    around.dag_runs = std::sync::Arc::new(world["other_runs"].as_array().unwrap().iter().map(wire).collect());
     let text = |event: &Json, key: &str| event[key].as_str().map(str::to_owned);
     let events = world["dataset_events"].as_array().unwrap().iter().map(|event| StoredEvent {
         id: event["id"].as_i64().unwrap(),
@@ -80,7 +80,7 @@ fn surroundings(world: &Json) -> Surroundings {
             .collect(),
         partition_key: None,
     });
-    around.asset_events = Some(events.collect());
+    around.asset_events = Some(std::sync::Arc::new(events.collect()));
     around
 }
 

@@ -1,5 +1,7 @@
 //! What a template can learn of its Dag, its task and the metadata database, apart from the run itself.
 
+use std::sync::Arc;
+
 use chrono_tz::Tz;
 
 use crate::asset::{Asset, AssetAlias, AssetRef};
@@ -179,9 +181,9 @@ pub struct Surroundings {
     /// Assets that the metadata database knows, besides those of the consumed events.
     pub assets: Vec<Asset>,
     /// The event table; `None` when it is not known, so that reading `inlet_events` is an error.
-    pub asset_events: Option<Vec<StoredEvent>>,
+    pub asset_events: Option<Arc<Vec<StoredEvent>>>,
     /// Other Dag runs, as `DagRun` JSON: what `source_dag_run` of an event finds.
-    pub dag_runs: Vec<Json>,
+    pub dag_runs: Arc<Vec<Json>>,
     /// True when consumer Dag is partition-aware: advice differs.
     pub partitioned: Option<bool>,
 }

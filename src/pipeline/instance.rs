@@ -31,8 +31,8 @@ pub struct Renderer<'a> {
     pipeline: &'a Pipeline,
     scenario: &'a Scenario,
     environments: BTreeMap<String, PyResult<Arc<Environment>>>,
-    events: Option<Vec<StoredEvent>>,
-    dag_runs: Vec<Json>,
+    events: Option<Arc<Vec<StoredEvent>>>,
+    dag_runs: Arc<Vec<Json>>,
     variables: Map<String, Json>,
     connections: Map<String, Json>,
     /// A map index that is asked for; all of them without.
@@ -55,7 +55,7 @@ impl<'a> Renderer<'a> {
             scenario,
             environments,
             events: None,
-            dag_runs: Vec::new(),
+            dag_runs: Arc::default(),
             variables: merged(&pipeline.variables, &scenario.variables),
             connections: merged(&pipeline.connections, &scenario.connections),
             map_index: None,
@@ -65,8 +65,8 @@ impl<'a> Renderer<'a> {
     /// Gives the event table and the runs of a played scenario: what `inlet_events` and `source_dag_run` read.
     #[must_use]
     pub fn with_played(mut self, played: &Played) -> Self {
-        self.dag_runs = played.runs.iter().map(|run| run.wire.clone()).collect();
-        self.events = Some(stored_events(self.pipeline, played));
+        self.dag_runs = Arc::new(played.runs.iter().map(|run| run.wire.clone()).collect());
+        self.events = Some(Arc::new(stored_events(self.pipeline, played)));
         self
     }
 
