@@ -59,7 +59,7 @@ proptest! {
     /// partition gets each of its keys once.
     #[test]
     fn batches_do_not_matter(order in Just((0usize..14).collect::<Vec<_>>()).prop_shuffle(), passes in proptest::collection::vec(any::<bool>(), 14)) {
-        let one = play(&order, &vec![false; 14]);
+        let one = play(&order, &[false; 14]);
         let many = play(&order, &passes);
         prop_assert_eq!(one, many);
     }
