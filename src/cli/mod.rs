@@ -2,7 +2,7 @@
 //! the domain lives here.
 //!
 //! To add a subcommand: a file with a `clap::Args` struct and `pub fn run(args: &Args, io: &mut Io) -> Outcome`, a variant
-//! of [`Command`], and a line in [`dispatch`].
+//! of `Command`, and a line in `dispatch`.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
