@@ -5,6 +5,7 @@
 //!
 //! Each area is one test. It reports how many cases are identical, fail with the same class, the same text, the same line,
 //! how many fail loudly and how many differ silently, and names every case that is not the same.
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -82,7 +82,7 @@ fn begin_order(syntax: &Syntax) -> Vec<(Begin, String)> {
     order.extend(syntax.line_statement_prefix.clone().map(|prefix| (Begin::LineStatement, prefix)));
     order.extend(syntax.line_comment_prefix.clone().map(|prefix| (Begin::LineComment, prefix)));
     // longest first; among equals, the reverse alphabet of Jinja2's token names, which is the order of `Begin`
-    order.sort_by(|a, b| (b.1.chars().count(), b.0).cmp(&(a.1.chars().count(), a.0)));
+    order.sort_by_key(|(begin, text)| std::cmp::Reverse((text.chars().count(), *begin)));
     order
 }
 

@@ -110,7 +110,7 @@ impl Lowering<'_> {
                 if let ExprKind::Slice(parts) = &index.kind {
                     self.apply("slice", expr);
                     self.out.push("(");
-                    self.slice_parts(&**parts, frame)?;
+                    self.slice_parts(parts, frame)?;
                 } else {
                     self.apply("item", expr);
                     self.out.push("(");

@@ -41,7 +41,7 @@ impl Lowering<'_> {
             StmtKind::Extends(template) => return self.extends(template, stmt, frame),
             StmtKind::Include(node) => self.include(node, stmt, frame)?,
             StmtKind::Import(node) => self.import(node, stmt, frame)?,
-            StmtKind::FromImport(node) => self.from_import(node, stmt, frame)?,
+            StmtKind::FromImport(node) => self.import_names(node, stmt, frame)?,
             StmtKind::Assign(target, value) => self.assign(target, value, frame)?,
             StmtKind::AssignBlock(target, filter, body) => self.assign_block(target, filter.as_ref(), body, frame)?,
             StmtKind::ExprStmt(expr) => {
@@ -475,7 +475,7 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    fn from_import(&mut self, node: &FromImport, stmt: &Stmt, frame: Frame) -> Result<()> {
+    fn import_names(&mut self, node: &FromImport, stmt: &Stmt, frame: Frame) -> Result<()> {
         let module = self.temporary();
         self.out.push(&format!("{{% set {module} = "));
         self.import_expr(&node.template, node.with_context, stmt, frame)?;
