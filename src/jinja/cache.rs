@@ -1,11 +1,11 @@
 //! Compiled templates by content, bounded.
 
 use std::collections::HashMap;
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use foldhash::fast::FixedState;
 use minijinja::{AutoEscape, Environment as Mini};
 
 use super::env::Env;
@@ -146,7 +146,7 @@ impl Generation {
         exports: bool,
     ) -> Result<Arc<Program>, TemplateError> {
         let settings = fingerprint(env, exports);
-        let mut hasher = DefaultHasher::new();
+        let mut hasher = FixedState::default().build_hasher();
         (source, name, settings).hash(&mut hasher);
         let key = hasher.finish();
         let same = |program: &&Arc<Program>| {
@@ -239,7 +239,7 @@ fn parse_and_lower(
 
 /// What of the environment decides how a template compiles.
 fn fingerprint(env: &Environment, exports: bool) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = FixedState::default().build_hasher();
     (env.native, env.autoescape, exports, &env.syntax).hash(&mut hasher);
     for name in env.filters.keys() {
         name.hash(&mut hasher);
