@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use partita::context::{self, Context, Masker, MissingXCom, Surroundings};
-use partita::jinja::{Engine, Names, Rendered, TemplateError};
+use partita::jinja::{Engine, Environment, Names, Rendered, TemplateError};
 use partita::python::{self, Plain};
 use partita::run::{Json, Run};
 use serde_json::json;
@@ -360,6 +360,19 @@ fn case_68_macro_of_a_plugin() {
         "'airflow.sdk.execution_time.context.MacrosAccessor object' has no attribute 'my_plugin'",
         "",
     );
+    // with a stub in the pipeline file
+    let given = json!({"macros.my_plugin.f": {"expression": "'v' ~ args | length"}});
+    let engine = Arc::new(Engine::new());
+    let inner = Arc::new(Environment { native: true, ..Environment::default() });
+    let macros = context::user_defined_macros(given.as_object().unwrap(), &engine, &inner).unwrap();
+    let around = Surroundings { plugins: Arc::new(context::plugin_macros(&macros)), ..Surroundings::of_request() };
+    let run = Arc::new(Run::from_json(asset_run()).unwrap());
+    let env = Arc::new(context::environment(&run, false).unwrap());
+    let names: Arc<dyn Names> = Arc::new(context::build(run, Arc::new(around)).unwrap());
+    match Engine::new().render(&env, "{{ macros.my_plugin.f(1, 2) }}", &names) {
+        Ok(Rendered::Text(text)) => assert_eq!(text, "v2"),
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]

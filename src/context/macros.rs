@@ -1,18 +1,23 @@
 //! `macros`: Airflow's own functions of `airflow.sdk.execution_time.macros`, and the Python modules it offers.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use super::babel::{LocaleId, format_datetime};
 use crate::python::{
     self, Args, Class, CmpOp, DateTime, HashKey, Interp, PyErr, PyObject, PyResult, Sig, Value, View, downcast,
     function, object, strftime, text, truth, view,
 };
 
-/// `MacrosAccessor`
+/// `MacrosAccessor`, with stubs of the macros of plugins.
 #[derive(Debug)]
-struct Macros;
+struct Macros {
+    plugins: Arc<BTreeMap<String, Value>>,
+}
 
 /// The value of the name `macros`.
-pub(super) fn value() -> Value {
-    object(Macros)
+pub(super) fn value(plugins: &Arc<BTreeMap<String, Value>>) -> Value {
+    object(Macros { plugins: Arc::clone(plugins) })
 }
 
 impl PyObject for Macros {
@@ -45,6 +50,7 @@ impl PyObject for Macros {
             "ds_format_locale" => function("ds_format_locale", ds_format_locale),
             "datetime_diff_for_humans" => function("datetime_diff_for_humans", datetime_diff_for_humans),
             "TYPE_CHECKING" => Value::from(false),
+            _ if self.plugins.contains_key(name) => self.plugins.get(name).cloned().unwrap_or_else(python::none),
             "annotations" | "Any" => return Some(Err(PyErr::unsupported(format!("`macros.{name}`")))),
             _ => return None,
         }))

@@ -56,7 +56,7 @@ pub use filters::filters;
 pub use masker::Masker;
 pub use surroundings::{AssetItem, DagInfo, MissingXCom, Profile, StoredEvent, Surroundings, TaskInfo};
 pub use table::{Entry, describe};
-pub use user::{user_defined_filters, user_defined_macros};
+pub use user::{plugin_macros, user_defined_filters, user_defined_macros};
 
 /// The template context of one rendering.
 #[derive(Debug)]
@@ -124,7 +124,7 @@ pub fn build(run: Arc<Run>, around: Arc<Surroundings>) -> PyResult<Context> {
 
 /// Airflow's `macros`, for expressions outside of a run: a mapper of one's own reads dates with `macros.datetime`.
 pub fn airflow_macros() -> Value {
-    macros::value()
+    macros::value(&Arc::default())
 }
 
 /// `user_defined_macros` of the run that are plain values: globals of the environment, so that the context's names win.
@@ -268,7 +268,7 @@ impl SharedInner {
             Key::RunId => Ok(Value::from(dag_run.run_id.as_str())),
             Key::OutletEvents => Ok(outlet_events::OutletEvents::build(self)),
             Key::InletEvents => self.inlets().and_then(|inlets| inlet_events::InletEvents::build(self, &inlets)),
-            Key::Macros => Ok(macros::value()),
+            Key::Macros => Ok(macros::value(&self.around.plugins)),
             Key::Params => self.merged_params().map(|merged| python::str_dict(merged.iter().cloned())),
             Key::Var => Ok(variable::var(self)),
             Key::Conn => Ok(connection::conn(self)),

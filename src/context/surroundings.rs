@@ -1,10 +1,12 @@
 //! What a template can learn of its Dag, its task and the metadata database, apart from the run itself.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use chrono_tz::Tz;
 
 use crate::asset::{Asset, AssetAlias, AssetRef};
+use crate::python::Value;
 use crate::run::{Instant, Json, JsonMap};
 
 /// Whose template context is built.
@@ -184,6 +186,8 @@ pub struct Surroundings {
     pub asset_events: Option<Arc<Vec<StoredEvent>>>,
     /// Other Dag runs, as `DagRun` JSON: what `source_dag_run` of an event finds.
     pub dag_runs: Arc<Vec<Json>>,
+    /// Stubs of plugins' macros, by plugin: what `macros.<plugin>` is. Airflow finds them among its plugins when it renders.
+    pub plugins: Arc<BTreeMap<String, Value>>,
     /// True when consumer Dag is partition-aware: advice differs.
     pub partitioned: Option<bool>,
 }

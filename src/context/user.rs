@@ -48,6 +48,42 @@ pub fn user_defined_macros(
         .collect()
 }
 
+/// The plugins among user macros: a name `macros.<plugin>.<macro>` stands for one macro of a plugin, whose code partita does
+/// not run.
+pub fn plugin_macros(macros: &BTreeMap<String, Value>) -> BTreeMap<String, Value> {
+    let mut plugins: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
+    for (name, value) in macros {
+        if let Some((plugin, function)) = name.strip_prefix("macros.").and_then(|name| name.split_once('.')) {
+            plugins.entry(plugin.to_owned()).or_default().insert(function.to_owned(), value.clone());
+        }
+    }
+    plugins.into_iter().map(|(name, macros)| (name.clone(), object(Plugin { name, macros }))).collect()
+}
+
+/// A plugin's module of macros.
+#[derive(Debug)]
+struct Plugin {
+    name: String,
+    macros: BTreeMap<String, Value>,
+}
+
+impl PyObject for Plugin {
+    fn type_name(&self) -> &str {
+        "module"
+    }
+
+    fn repr(&self, _it: &mut dyn Interp) -> PyResult<String> {
+        Err(PyErr::unsupported(format!("printing the plugin `{}`", self.name)))
+    }
+
+    fn getattr(&self, name: &str, _it: &mut dyn Interp) -> Option<PyResult> {
+        Some(self.macros.get(name).cloned().ok_or_else(|| {
+            PyErr::unsupported(format!("macro `{name}` of the plugin `{}` is not supplied", self.name))
+                .with_hint(format!("add `macros.{}.{name}` to `user_defined_macros` of the pipeline", self.name))
+        }))
+    }
+}
+
 /// Filters of the environment; each is an expression.
 pub fn user_defined_filters(
     filters: &JsonMap,
