@@ -44,6 +44,10 @@ impl PyObject for Module {
         }
     }
 
+    fn interned(&self, other: &Value) -> bool {
+        downcast::<Module>(other).is_some_and(|other| other.name == self.name)
+    }
+
     fn hash_key(&self) -> PyResult<HashKey> {
         Ok(HashKey::Parts("module", vec![HashKey::Str(self.name.into())]))
     }

@@ -216,6 +216,12 @@ pub trait PyObject: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// True when Python keeps one object for all values equal to this one, and `other` is that object as well.
+    fn interned(&self, other: &Value) -> bool {
+        let _ = other;
+        false
+    }
+
     /// The key under which a dict or set files it; unhashable types raise `TypeError`.
     fn hash_key(&self) -> PyResult<HashKey> {
         Ok(HashKey::Identity(std::ptr::from_ref(self).cast::<()>() as usize))

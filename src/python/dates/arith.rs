@@ -180,7 +180,8 @@ fn subtract(left: Temp<'_>, right: Temp<'_>) -> Option<PyResult> {
             if x.pendulum {
                 pendulum_date::add_delta(x.date, y, true).map(object)
             } else {
-                super::date::plain_add(x, -micros).map(object)
+                super::date::plain_add(x, -(micros.div_euclid(super::timedelta::DAY) * super::timedelta::DAY))
+                    .map(object)
             }
         }
         (Temp::Time(x), Temp::Time(y)) if x.pendulum || y.pendulum => super::time::subtract(x, y),
@@ -283,17 +284,18 @@ fn multiply(x: Temp<'_>, n: N) -> Option<PyResult> {
     Some(match n {
         N::I(n) => {
             let small = |years: i64| i64::try_from(i128::from(years).saturating_mul(n)).unwrap_or(i64::MAX / 400);
-            Duration::new(&Parts {
-                years: small(duration.years),
-                months: small(duration.months),
-                seconds: N::F(duration.total * n as f64),
-                ..Parts::default()
-            })
-            .map(object)
+            duration
+                .like(&Parts {
+                    years: small(duration.years),
+                    months: small(duration.months),
+                    seconds: N::F(duration.total * n as f64),
+                    ..Parts::default()
+                })
+                .map(object)
         }
         N::F(f) => ratio(f)
             .and_then(|(a, b)| nearest(&(BigInt::from(duration.to_microseconds()) * a), &b))
-            .and_then(Duration::of_micros)
+            .and_then(if duration.absolute { Duration::absolute_micros } else { Duration::of_micros })
             .map(object),
     })
 }
@@ -342,24 +344,26 @@ fn true_divide(left: Temp<'_>, right: Temp<'_>) -> Option<PyResult> {
         Temp::Number(N::I(n)) => (|| {
             let n = BigInt::from(n);
             let part = |x: i128| nearest(&x.into(), &n);
-            Duration::new(&Parts {
-                microseconds: N::I(part(micros)?),
-                years: part(duration.years.into())? as i64,
-                months: part(duration.months.into())? as i64,
-                ..Parts::default()
-            })
-            .map(object)
+            duration
+                .like(&Parts {
+                    microseconds: N::I(part(micros)?),
+                    years: part(duration.years.into())? as i64,
+                    months: part(duration.months.into())? as i64,
+                    ..Parts::default()
+                })
+                .map(object)
         })(),
         Temp::Number(N::F(f)) => ratio(f).and_then(|(a, b)| {
             if duration.months != 0 {
                 return Err(PyErr::unsupported("dividing a duration of months by a float"));
             }
-            Duration::new(&Parts {
-                microseconds: N::I(nearest(&(BigInt::from(micros) * &b), &a)?),
-                years: nearest(&(BigInt::from(duration.years) * &b), &a)? as i64,
-                ..Parts::default()
-            })
-            .map(object)
+            duration
+                .like(&Parts {
+                    microseconds: N::I(nearest(&(BigInt::from(micros) * &b), &a)?),
+                    years: nearest(&(BigInt::from(duration.years) * &b), &a)? as i64,
+                    ..Parts::default()
+                })
+                .map(object)
         }),
         other => match to_microseconds(other)? {
             Ok(0) => Err(division_by_zero()),
@@ -388,13 +392,14 @@ fn floor_divide(left: Temp<'_>, right: Temp<'_>) -> Option<PyResult> {
     let micros = duration.to_microseconds();
     Some(match right {
         Temp::Number(N::I(0)) => Err(zero_division()),
-        Temp::Number(N::I(n)) => Duration::new(&Parts {
-            microseconds: N::I(num_integer::Integer::div_floor(&micros, &n)),
-            years: num_integer::Integer::div_floor(&i128::from(duration.years), &n) as i64,
-            months: num_integer::Integer::div_floor(&i128::from(duration.months), &n) as i64,
-            ..Parts::default()
-        })
-        .map(object),
+        Temp::Number(N::I(n)) => duration
+            .like(&Parts {
+                microseconds: N::I(num_integer::Integer::div_floor(&micros, &n)),
+                years: num_integer::Integer::div_floor(&i128::from(duration.years), &n) as i64,
+                months: num_integer::Integer::div_floor(&i128::from(duration.months), &n) as i64,
+                ..Parts::default()
+            })
+            .map(object),
         Temp::Number(N::F(_)) => return None,
         other => match to_microseconds(other)? {
             Ok(0) => Err(zero_division()),
@@ -418,7 +423,9 @@ fn modulo(left: Temp<'_>, right: Temp<'_>) -> Option<PyResult> {
     Some(match to_microseconds(right)? {
         Ok(0) => Err(PyErr::new("ZeroDivisionError", "integer modulo by zero")),
         Ok(other) => {
-            Duration::of_micros(num_integer::Integer::mod_floor(&duration.to_microseconds(), &other)).map(object)
+            let rest = num_integer::Integer::mod_floor(&duration.to_microseconds(), &other);
+            let absolute = duration.absolute;
+            (if absolute { Duration::absolute_micros(rest) } else { Duration::of_micros(rest) }).map(object)
         }
         Err(error) => Err(error),
     })

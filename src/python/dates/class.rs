@@ -138,6 +138,10 @@ impl PyObject for Class {
         }
     }
 
+    fn interned(&self, other: &Value) -> bool {
+        downcast::<Class>(other) == Some(self)
+    }
+
     fn hash_key(&self) -> PyResult<HashKey> {
         Ok(HashKey::Parts("type", vec![HashKey::Str(self.name().into())]))
     }

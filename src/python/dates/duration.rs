@@ -75,6 +75,12 @@ impl Duration {
         })
     }
 
+    /// `self.__class__(...)`: an AbsoluteDuration makes another of its kind.
+    pub(crate) fn like(&self, parts: &Parts) -> PyResult<Self> {
+        let made = Self::new(parts)?;
+        if self.absolute { Self::absolute_micros(made.base) } else { Ok(made) }
+    }
+
     /// `Duration(seconds=x)`
     pub(crate) fn of_seconds(seconds: f64) -> PyResult<Self> {
         Self::new(&Parts { seconds: N::F(seconds), ..Parts::default() })
@@ -134,7 +140,7 @@ impl Duration {
     }
 
     pub(crate) fn neg(&self) -> PyResult<Duration> {
-        Duration::new(&Parts {
+        self.like(&Parts {
             years: -self.years,
             months: -self.months,
             weeks: N::I(i128::from(-self.weeks)),

@@ -72,6 +72,7 @@ impl Moment {
                 let offset = dt.tz.as_ref().map_or(0, |tz| tz.offset(dt.naive, fold) / 1_000_000);
                 let tz = match &dt.tz {
                     Some(TzInfo::Pendulum(zone @ (Zone::Named(_) | Zone::Fixed(_)))) => Some(zone.name()),
+                    Some(TzInfo::DateutilFile(tz)) => Some(tz.name().to_owned()),
                     _ => None,
                 };
                 Info { naive: dt.naive, tz, offset, time: Some(converted) }

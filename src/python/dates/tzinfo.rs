@@ -156,6 +156,8 @@ impl TzInfo {
     pub(crate) fn to_pendulum(&self, at: Option<(NaiveDateTime, bool)>) -> PyResult<Zone> {
         match self {
             TzInfo::Pendulum(zone) => Ok(*zone),
+            // known by its key
+            TzInfo::DateutilFile(tz) => Ok(Zone::Named(*tz)),
             _ => {
                 let dateless = self.dateless();
                 if dateless.name.as_deref() == Some("UTC") {
@@ -235,20 +237,27 @@ fn fixed_for_ever(tz: Tz) -> bool {
 
 /// Refuses a local time about which builds of the zone database disagree: some merge zones that differ only long ago.
 pub(crate) fn certain(zone: Zone, year: i32) -> PyResult<()> {
-    static UNSURE: OnceLock<HashMap<&'static str, i32>> = OnceLock::new();
+    type Years = Vec<(i32, i32)>;
+    static UNSURE: OnceLock<HashMap<&'static str, Years>> = OnceLock::new();
     let Zone::Named(tz) = zone else { return Ok(()) };
     if year >= 1997 && tz != Tz::MET {
         return Ok(());
     }
+    let years = |text: &str| -> Years {
+        let ranges = text.split(' ').filter_map(|range| range.split_once('-'));
+        ranges.filter_map(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?))).collect()
+    };
     let unsure = UNSURE.get_or_init(|| {
         let rows = include_str!("data/unsure_zones.tsv").lines().filter_map(|line| line.split_once('\t'));
-        rows.filter_map(|(name, year)| Some((name, year.parse().ok()?))).collect()
+        rows.map(|(name, ranges)| (name, years(ranges))).collect()
     });
-    match unsure.get(tz.name()) {
-        Some(limit) if year < *limit => Err(PyErr::unsupported(format!(
-            "the time zone {} in {year}: zone databases disagree about it before {limit}",
+    let found =
+        unsure.get(tz.name()).and_then(|ranges| ranges.iter().find(|(first, last)| (*first..=*last).contains(&year)));
+    match found {
+        Some((first, last)) => Err(PyErr::unsupported(format!(
+            "the time zone {} in {year}: zone databases disagree about the years {first} to {last}",
             tz.name()
         ))),
-        _ => Ok(()),
+        None => Ok(()),
     }
 }

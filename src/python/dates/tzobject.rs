@@ -34,7 +34,7 @@ impl TzObject {
     fn moment<'a>(&self, name: &str, args: &Args<'a>) -> PyResult<Option<&'a DateTime>> {
         let value = match &self.0 {
             TzInfo::Plain { .. } => cargs::one(&format!("timezone.{name}"), args)?,
-            TzInfo::Pendulum(Zone::Named(_)) => cargs::one(&format!("ZoneInfo.{name}"), args)?,
+            TzInfo::Pendulum(Zone::Named(_)) => cargs::one(&format!("Timezone.{name}"), args)?,
             _ => {
                 let qualified = format!("{}.{name}", self.bare());
                 let bound = Sig::new(&qualified, &["dt"]).method().bind(args)?;
@@ -86,6 +86,7 @@ impl PyObject for TzObject {
         match (&self.0, name) {
             (TzInfo::Pendulum(zone), "name" | "_name") => Some(Ok(Value::from(zone.name()))),
             (TzInfo::Pendulum(zone @ Zone::Named(_)), "key") => Some(Ok(Value::from(zone.name()))),
+            (TzInfo::DateutilFile(tz), "key") => Some(Ok(Value::from(tz.name()))),
             (TzInfo::Pendulum(Zone::Fixed(seconds)), "offset" | "_offset") => Some(Ok(Value::from(*seconds))),
             (TzInfo::Pendulum(Zone::Fixed(seconds)), "_utcoffset") => Some(delta(i128::from(*seconds) * 1_000_000)),
             (TzInfo::Plain { .. }, "utc") => Some(Ok(object(TzObject(TzInfo::UTC)))),
@@ -189,7 +190,14 @@ impl PyObject for TzObject {
         }
     }
 
+    fn interned(&self, other: &Value) -> bool {
+        of(other) == Some(&self.0)
+    }
+
     fn hash_key(&self) -> PyResult<HashKey> {
+        if !matches!(self.0, TzInfo::Plain { .. } | TzInfo::Pendulum(_)) {
+            return Err(PyErr::type_error(format!("unhashable type: '{}'", self.bare())));
+        }
         Ok(HashKey::Parts("tzinfo", vec![HashKey::Str(self.0.repr().into())]))
     }
 }

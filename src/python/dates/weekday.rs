@@ -66,6 +66,7 @@ impl PyObject for WeekDay {
 
     fn format(&self, spec: &str, it: &mut dyn Interp) -> PyResult<String> {
         crate::python::format(&self.int(), spec, it)
+            .map_err(|error| PyErr { message: error.message.replace("of type 'int'", "of type 'WeekDay'"), ..error })
     }
 
     fn truth(&self, _it: &mut dyn Interp) -> PyResult<bool> {
@@ -109,6 +110,8 @@ impl PyObject for WeekDay {
         let plain = as_index(other).map(Value::from);
         let other = match (&plain, view(other)) {
             (Some(plain), _) => plain,
+            // a sequence is repeated by the int
+            (None, View::Object(sequence)) if op == BinOp::Mul && sequence.len(it).is_some() => other,
             (None, View::Object(_)) => return None,
             _ => other,
         };
@@ -117,6 +120,10 @@ impl PyObject for WeekDay {
 
     fn unary(&self, op: UnaryOp, it: &mut dyn Interp) -> Option<PyResult> {
         Some(unary(op, &self.int(), it))
+    }
+
+    fn interned(&self, other: &Value) -> bool {
+        downcast::<WeekDay>(other).is_some_and(|other| other.0 == self.0)
     }
 
     fn hash_key(&self) -> PyResult<HashKey> {
