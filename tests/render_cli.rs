@@ -387,3 +387,54 @@ fn a_pod_renders_names_and_values_of_its_variables() {
         pipeline("      t: {operator: KubernetesPodOperator, env_vars: {\"{{ 'A' }}\": \"{{ partition_key }}\"}}\n");
     assert_eq!(fields(&project)["env_vars"]["value"].to_string(), r#"[{"name":"A","value":"2026-03-10"}]"#);
 }
+
+#[test]
+fn requests_name_tasks_of_a_pipeline() {
+    let run = |ti: &str| {
+        format!(
+            r#"{{"dag_run": {{"dag_id": "use", "run_id": "r1", "logical_date": null, "data_interval_start": null,
+            "data_interval_end": null, "run_after": "2026-03-10T12:00:00Z", "start_date": null, "end_date": null,
+            "run_type": "asset_triggered", "state": "running", "conf": {{}}, "consumed_asset_events": [],
+            "partition_key": "2026-03-10", "partition_date": "2026-03-10T00:00:00Z"}}, "max_tries": 0, "ti": {ti}}}"#
+        )
+        .replace('\n', " ")
+    };
+    let lines = [
+        format!(r#"{{"id": 1, "dag_id": "use", "task_id": "t", "run": {}}}"#, run(r#"{"task_id": "t"}"#)),
+        format!(
+            r#"{{"id": 2, "dag_id": "use", "task_id": "m", "run": {}}}"#,
+            run(r#"{"task_id": "m", "map_index": 1}"#)
+        ),
+        format!(
+            r#"{{"id": 3, "dag_id": "use", "task_id": "m", "run": {}}}"#,
+            run(r#"{"task_id": "m", "map_index": 2}"#)
+        ),
+        r#"{"id": 4, "dag_id": "uze", "task_id": "t", "run": {}}"#.to_owned(),
+        "no json".to_owned(),
+    ];
+    let project = pipeline(
+        "      t: {operator: BashOperator, bash_command: \"{{ partition_date | ds }}\", env: {A: \"{{ ds }}\"}}\n      m: {template_fields: [x], expand: {x: [a, \"{{ partition_key }}\"]}}\n",
+    )
+    .stdin(&(lines.join("\n") + "\n"));
+    let ran = project.run(&["render", "--jsonl", "--pipeline", "p"]).success();
+    let answers: Vec<Json> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(answers[0]["fields"]["bash_command"], "2026-03-10");
+    assert_eq!(answers[0]["errors"]["env"]["message"], "'ds' is undefined");
+    assert_eq!(answers[1]["fields"]["x"], "2026-03-10");
+    assert_eq!(answers[2]["error"]["message"], "map index out of range in m");
+    assert_eq!(answers[3]["error"]["hint"], "did you mean `use`?");
+    assert_eq!(answers[4]["id"], Json::Null);
+    assert_eq!(answers.len(), 5);
+}
+
+#[test]
+fn a_mapped_task_without_end_is_refused() {
+    let items: Vec<String> = (0..200).map(|item| item.to_string()).collect();
+    let list = items.join(", ");
+    let project = pipeline(&format!("      t: {{template_fields: [a, b], expand: {{a: [{list}], b: [{list}]}}}}\n"));
+    project
+        .run(&["render", "p"])
+        .code(1)
+        .stdout_has("LimitExceeded: 40000 task instances of one mapped task; the limit is 10000");
+    project.run(&["render", "p", "--task", "t", "--map-index", "39999"]).success();
+}

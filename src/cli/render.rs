@@ -20,8 +20,12 @@ pub struct Args {
     pipelines: Vec<Utf8PathBuf>,
 
     /// Answer requests: one JSON object a line in, one answer a line out
-    #[arg(long, exclusive = true)]
+    #[arg(long, conflicts_with_all = ["pipelines", "task", "field", "map_index", "format", "out", "scenario", "dag", "partition_key", "emit", "run"])]
     jsonl: bool,
+
+    /// With --jsonl: requests name `dag_id` and `task_id` of this pipeline in place of `template`
+    #[arg(long, value_name = "PIPELINE", requires = "jsonl")]
+    pipeline: Option<Utf8PathBuf>,
 
     #[command(flatten)]
     play: PlayArgs,
@@ -66,7 +70,7 @@ pub enum Format {
 /// Renders template fields.
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     if args.jsonl {
-        return render_jsonl::run(io);
+        return render_jsonl::run(args.pipeline.as_deref(), io);
     }
     let pipelines = select::pipelines(&args.pipelines, io)?;
     args.play.check(&pipelines)?;

@@ -129,7 +129,9 @@ pub fn given_run(pipeline: &Pipeline, document: &Json, events: Option<&Json>) ->
             let def = pipeline.assets.iter().find(|def| def.asset.name == name && def.asset.uri == uri)?;
             def.asset.extra.as_object().cloned()
         };
-        let (run, notes) = run::rest::dag_run(document, events, &extra)?;
+        // A scenario's `runs` hold both bodies in one.
+        let inside = document.get("upstreamAssetEvents").or_else(|| document.get("asset_events").map(|_| document));
+        let (run, notes) = run::rest::dag_run(document, events.or(inside), &extra)?;
         scenario.now = Some(run.start_date.unwrap_or(run.run_after));
         return Ok(GivenRun { run: given(run), scenario, task_id: None, notes });
     }

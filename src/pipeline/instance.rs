@@ -1,11 +1,12 @@
 //! Task instances of runs: environment, surroundings and context of each, and rendering.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde_json::{Map, Value as Json};
 
 use super::model::{Dag, Pipeline, Profile, Task};
@@ -30,7 +31,8 @@ pub struct Renderer<'a> {
     engine: &'a Engine,
     pipeline: &'a Pipeline,
     scenario: &'a Scenario,
-    environments: BTreeMap<String, PyResult<Arc<Environment>>>,
+    now: DateTime<Utc>,
+    environments: BTreeMap<&'a str, OnceLock<PyResult<Arc<Environment>>>>,
     events: Option<Arc<Vec<StoredEvent>>>,
     dag_runs: Arc<Vec<Json>>,
     variables: Map<String, Json>,
@@ -42,8 +44,7 @@ pub struct Renderer<'a> {
 impl<'a> Renderer<'a> {
     /// A renderer; `now` is the frozen clock.
     pub fn new(engine: &'a Engine, pipeline: &'a Pipeline, scenario: &'a Scenario, now: DateTime<Utc>) -> Self {
-        let environments =
-            pipeline.dags.iter().map(|dag| (dag.dag_id.clone(), environment(pipeline, dag, now))).collect();
+        let environments = pipeline.dags.iter().map(|dag| (dag.dag_id.as_str(), OnceLock::new())).collect();
         let merged = |base: &Map<String, Json>, over: &Map<String, Json>| {
             let mut merged = base.clone();
             merged.extend(over.clone());
@@ -53,6 +54,7 @@ impl<'a> Renderer<'a> {
             engine,
             pipeline,
             scenario,
+            now,
             environments,
             events: None,
             dag_runs: Arc::default(),
@@ -93,9 +95,31 @@ impl<'a> Renderer<'a> {
         let range = match self.map_index {
             Some(index) if index < count => index..index + 1,
             Some(_) => 0..0,
-            None => 0..count.min(MAPPED_LIMIT),
+            None if count > MAPPED_LIMIT => {
+                let error =
+                    PyErr::limit(format!("{count} task instances of one mapped task; the limit is {MAPPED_LIMIT}"));
+                return vec![self.failed(task, -1, &error.with_hint("ask for one of them by --map-index"))];
+            }
+            None => 0..count,
         };
         range.map(|index| self.instance(dag, task, run, Some(index))).collect()
+    }
+
+    /// A task instance none of whose templates could be rendered.
+    fn failed(&self, task: &Task, map_index: i64, error: &PyErr) -> TaskResult {
+        let field = |field: &super::model::TaskField| {
+            let value = field.value.clone().unwrap_or(FieldValue::Null);
+            let template = value.truth() || is_expanded(task, &field.name);
+            let value = if template {
+                Err(failed(&field.name, error))
+            } else {
+                value.to_python().map_err(|error| failed(&field.name, &error))
+            };
+            RenderedField { name: field.name.clone(), file: None, rendered: template, given: true, value }
+        };
+        let fields =
+            task.fields.iter().filter(|field| field.value.is_some() || is_expanded(task, &field.name)).map(field);
+        TaskResult { task_id: task.task_id.clone(), map_index, fields: fields.collect(), assumed: Vec::new() }
     }
 
     fn instance(&self, dag: &Dag, task: &Task, run: &PlayedRun, index: Option<usize>) -> TaskResult {
@@ -108,28 +132,10 @@ impl<'a> Renderer<'a> {
                 value.map(|value| (field.name.clone(), prepared(task, &field.name, value)))
             })
             .collect();
-        let fail = |error: PyErr| TaskResult {
-            task_id: task.task_id.clone(),
-            map_index,
-            fields: values
-                .iter()
-                .map(|(name, value)| RenderedField {
-                    name: name.clone(),
-                    file: None,
-                    rendered: true,
-                    given: true,
-                    value: match value.truth() {
-                        true => Err(failed(name, &error)),
-                        false => value.to_python().map_err(|error| failed(name, &error)),
-                    },
-                })
-                .collect(),
-            assumed: Vec::new(),
-        };
-        let environment = match self.environments.get(&dag.dag_id) {
-            Some(Ok(environment)) => environment.clone(),
-            Some(Err(error)) => return fail(error.clone()),
-            None => return fail(PyErr::unsupported(format!("the Dag {}", dag.dag_id))),
+        let fail = |error: PyErr| self.failed(task, map_index, &error);
+        let environment = match self.environment(dag) {
+            Ok(environment) => environment,
+            Err(error) => return fail(error),
         };
         let context = match self.context(dag, task, run, map_index) {
             Ok(context) => Arc::new(context),
@@ -160,6 +166,18 @@ impl<'a> Renderer<'a> {
         }
         let assumed = self.assumed(run, &context.names_read());
         TaskResult { task_id: task.task_id.clone(), map_index, fields, assumed }
+    }
+
+    /// The Jinja environment of a Dag, made when it is first asked for.
+    ///
+    /// # Errors
+    /// What a user-defined macro or filter is refused for.
+    pub fn environment(&self, dag: &Dag) -> PyResult<Arc<Environment>> {
+        let make = || environment(self.pipeline, dag, self.now);
+        match self.environments.get(dag.dag_id.as_str()) {
+            Some(made) => made.get_or_init(make).clone(),
+            None => make(),
+        }
     }
 
     /// Where a template is found, relative to the pipeline's folder; its name when it is not found.
@@ -391,12 +409,12 @@ pub fn outcome(
     pipeline: &Pipeline,
     scenario: &Scenario,
     played: &Played,
-    run: impl Fn(&PlayedRun) -> RunOutcome,
+    run: impl Fn(&PlayedRun) -> RunOutcome + Send + Sync,
 ) -> Result<Outcome, PlayError> {
     Ok(Outcome {
         pipeline: pipeline.name.clone(),
         scenario: scenario.name.clone(),
-        runs: played.runs.iter().map(run).collect(),
+        runs: played.runs.par_iter().map(run).collect(),
         pending: played.pending()?,
         log: played.log()?,
         warnings: played.warnings.clone(),

@@ -13,6 +13,7 @@ mod outcome;
 mod play;
 mod queue;
 pub mod reader;
+pub mod request;
 mod scenario;
 mod schedule;
 pub mod source;
