@@ -264,8 +264,8 @@ impl<'a> Renderer<'a> {
             assets: self.pipeline.assets.iter().map(|def| def.asset.clone()).collect(),
             asset_events: self.events.clone(),
             dag_runs: self.dag_runs.clone(),
-            plugins: Arc::new(match self.environments.get(&dag.dag_id) {
-                Some(Ok(environment)) => context::plugin_macros(&environment.globals),
+            plugins: Arc::new(match self.environment(dag) {
+                Ok(environment) => context::plugin_macros(&environment.globals),
                 _ => BTreeMap::new(),
             }),
             partitioned: Some(dag.timetable.partitioned()),
