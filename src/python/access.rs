@@ -240,6 +240,13 @@ pub fn call(callee: &Value, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
     }
 }
 
+/// A subclass of `str` that `partition` or `rpartition` found nothing in comes back as it is.
+fn unparted(value: &Value, text: &str, parts: Value) -> Value {
+    let Some(tuple) = downcast::<Tuple>(&parts) else { return parts };
+    let whole = |part: &Value| if super::text(part) == Some(text) { value.clone() } else { part.clone() };
+    super::tuple(tuple.items().iter().map(whole).collect())
+}
+
 /// `x.name(...)`.
 pub fn call_method(value: &Value, name: &str, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
     match view(value) {
@@ -262,7 +269,8 @@ pub fn call_method(value: &Value, name: &str, args: &Args<'_>, it: &mut dyn Inte
             if let Some(text) = object.as_text()
                 && str_methods::has(name)
             {
-                return str_methods::call(text, name, args, it);
+                let result = str_methods::call(text, name, args, it)?;
+                return Ok(if name.ends_with("partition") { unparted(value, text, result) } else { result });
             }
         }
         _ => {}

@@ -160,6 +160,10 @@ pub fn binary(op: BinOp, a: &Value, b: &Value, it: &mut dyn Interp) -> PyResult 
     match op {
         BinOp::Add => concatenate(a, b, it),
         BinOp::Mul => multiply(a, b, it),
+        // a subclass of str without directives is the result itself
+        BinOp::Mod if super::text(a).is_some_and(|text| !text.contains('%')) => {
+            printf::format(super::text(a).unwrap_or_default(), b, it).map(|_| a.clone())
+        }
         BinOp::Mod if super::text(a).is_some() => {
             printf::format(super::text(a).unwrap_or_default(), b, it).map(Value::from)
         }

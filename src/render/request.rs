@@ -99,7 +99,8 @@ fn faithful_json(value: &Value) -> Option<Json> {
             if let Some(list) = downcast::<List>(value) {
                 return list.snapshot().iter().map(faithful_json).collect();
             }
-            if let Some(tuple) = downcast::<Tuple>(value) {
+            // a named tuple is no plain tuple
+            if let Some(tuple) = downcast::<Tuple>(value).filter(|_| python::class_name(value) == "tuple") {
                 return tuple.items().iter().map(faithful_json).collect();
             }
             let pairs = downcast::<Dict>(value)?.items();

@@ -66,7 +66,8 @@ fn has_literal_form(value: &Value) -> bool {
         View::Bytes(_) | View::Foreign => false,
         View::Object(object) => {
             if let Some(items) = items(value) {
-                return items.iter().all(has_literal_form);
+                // a named tuple is no tuple to the optimizer
+                return matches!(object.type_name(), "list" | "tuple") && items.iter().all(has_literal_form);
             }
             match downcast::<Dict>(value) {
                 Some(dict) => dict.items().iter().all(|(key, value)| has_literal_form(key) && has_literal_form(value)),
