@@ -107,7 +107,9 @@ pub fn format(value: &Value, spec: &str, it: &mut dyn Interp) -> PyResult<String
 /// `a is b`, as far as values can tell: objects by identity, everything else by type and value.
 pub fn identical(a: &Value, b: &Value) -> bool {
     match (view(a), view(b)) {
-        (View::Object(x), View::Object(y)) => guard::address(x) == guard::address(y) && !x.is_always_new(),
+        (View::Object(x), View::Object(y)) => {
+            guard::address(x) == guard::address(y) && !x.is_always_new() || x.interned(b)
+        }
         (View::None, View::None) => true,
         (View::Bool(x), View::Bool(y)) => x == y,
         (View::Int(x), View::Int(y)) => x == y,
