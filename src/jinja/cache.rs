@@ -146,9 +146,7 @@ impl Generation {
         exports: bool,
     ) -> Result<Arc<Program>, TemplateError> {
         let settings = fingerprint(env, exports);
-        let mut hasher = FixedState::default().build_hasher();
-        (source, name, settings).hash(&mut hasher);
-        let key = hasher.finish();
+        let key = FixedState::default().hash_one((source, name, settings));
         let same = |program: &&Arc<Program>| {
             &*program.source == source && program.name.as_deref() == name && program.settings == settings
         };
