@@ -13,7 +13,7 @@ use partita::python;
 use serde_json::json;
 
 const TEMPLATE: &str = r#"{% for row in rows %}
-INSERT INTO t VALUES ({{ row.id }}, '{{ row.name | upper }}', {{ row.amount * 2 + 1 }}
+INSERT INTO t VALUES ({{ row.id }}, '{{ row.name }}', {{ row.amount * 2 + 1 }}
 {%- if row.amount > 50 and row.id != 3 %}, 'large'{% elif row.amount == 7 %}, 'seven'{% else %}, 'small'{% endif %}
 {%- for tag in row.tags %}, '{{ tag ~ "-" ~ row.name }}'{% endfor -%}
 ); -- {{ loop.index }} of {{ loop.length }}{{ "" if loop.last else "," }}
