@@ -5,6 +5,7 @@
 //! are those inside Airflow's serialized Dags. This folder knows nothing of scheduling.
 
 mod condition;
+pub mod dataset;
 mod event;
 mod expression;
 pub mod inspect;
@@ -14,8 +15,10 @@ mod serialized;
 mod uri;
 
 pub use condition::{AssetCondition, BoolOp, Registry};
+pub use dataset::{dataset_uri, sanitize_dataset_uri};
 pub use event::{AssetEvent, EventSource};
 pub use expression::{ExpressionError, parse_expression};
 pub use model::{Asset, AssetAlias, AssetArgs, AssetClass, AssetKey, AssetRef};
 pub use serialized::{decode_asset, decode_asset_like, encode_asset, encode_asset_like};
+pub(crate) use uri::unquote;
 pub use uri::{SanitizedUri, normalized_uri, sanitize_uri};

@@ -228,7 +228,7 @@ fn provider_normalizer(mut parts: SplitUri) -> PyResult<(bool, SplitUri)> {
 }
 
 /// `urlencode(sorted(parse_qsl(query)))`: blank values are dropped.
-fn normalized_query(query: &str) -> String {
+pub(super) fn normalized_query(query: &str) -> String {
     let mut pairs: Vec<(String, String)> = query
         .split('&')
         .filter_map(|pair| pair.split_once('='))
@@ -242,7 +242,11 @@ fn normalized_query(query: &str) -> String {
 }
 
 fn unquote_plus(text: &str) -> String {
-    let text = text.replace('+', " ");
+    unquote(&text.replace('+', " "))
+}
+
+/// Undoes percent-encoding (`urllib.parse.unquote`): what is not valid UTF-8 then becomes U+FFFD.
+pub(crate) fn unquote(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;

@@ -39,15 +39,23 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
         What::Mapper(_) => {
             lines(io, |request, op, input| partition::inspect::operate(part(request, "mapper"), op, input))
         }
-        What::Asset(_) => lines(io, |_, op, input| asset::inspect::operate(op, input)),
+        What::Asset(_) => jsonl::serve(io::stdin().lock(), io.out, |request| {
+            if part(request, "profile").as_str() == Some("airflow-2.10") {
+                return asset::dataset::inspect(request);
+            }
+            asset::inspect::operate(operation(request)?, part(request, "input")).map(jsonl::ok)
+        }),
     }
 }
 
 fn lines(io: &mut Io<'_>, operate: impl Fn(&Json, &str, &Json) -> PyResult<Json>) -> Outcome {
     jsonl::serve(io::stdin().lock(), io.out, |request| {
-        let op = part(request, "op").as_str().ok_or_else(|| PyErr::unsupported("a request without `op`"))?;
-        operate(request, op, part(request, "input")).map(jsonl::ok)
+        operate(request, operation(request)?, part(request, "input")).map(jsonl::ok)
     })
+}
+
+fn operation(request: &Json) -> PyResult<&str> {
+    part(request, "op").as_str().ok_or_else(|| PyErr::unsupported("a request without `op`"))
 }
 
 fn part<'a>(request: &'a Json, name: &str) -> &'a Json {

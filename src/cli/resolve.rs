@@ -3,17 +3,18 @@
 use std::io;
 
 use camino::Utf8PathBuf;
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 use super::play_args::{self, PlayArgs};
 use super::render::Format;
 use super::{Exit, Io, Outcome, jsonl, select};
 use crate::context::Masker;
+use crate::context::masker::is_sensitive;
 use crate::jinja::Engine;
 use crate::pipeline::{self, Renderer, RunOutcome};
-use crate::python::PyErr;
+use crate::python::{PyErr, PyResult};
 use crate::report::{self, Shown};
-use crate::schedule::{ScheduleError, document};
+use crate::schedule::{ScheduleError, api, datasets, document};
 
 /// Arguments of `partita resolve`.
 #[derive(Debug, clap::Args)]
@@ -37,15 +38,29 @@ pub struct Args {
     show_secrets: bool,
 }
 
+/// The answer to a scenario document: of Airflow 2.10 or about the endpoints of 3.3 (one entry for each step), or any other.
+/// Dags that cannot be defined are an error beside an empty list of steps.
+fn answer(document: &Json) -> PyResult<Map<String, Json>> {
+    let refused = |error| match error {
+        ScheduleError::Python(error) => error,
+        other => PyErr::unsupported(other.to_string()),
+    };
+    if document.get("profile").and_then(Json::as_str) == Some("airflow-2.10") {
+        let answer = datasets::document::resolve(document)?;
+        let mut fields = jsonl::ok(answer.steps.into());
+        fields.extend(answer.setup_error.map(|error| ("error".to_owned(), jsonl::error_json(&error))));
+        return Ok(fields);
+    }
+    if document.get("setup").is_some() {
+        return api::document::resolve(document, &is_sensitive).map(|steps| jsonl::ok(steps.into())).map_err(refused);
+    }
+    document::resolve(document).map(jsonl::ok).map_err(refused)
+}
+
 /// Shows the runs that events make, what is still pending and why, and the audit log.
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     if args.jsonl {
-        return jsonl::serve(io::stdin().lock(), io.out, |document| {
-            document::resolve(document).map(jsonl::ok).map_err(|error| match error {
-                ScheduleError::Python(error) => error,
-                other => PyErr::unsupported(other.to_string()),
-            })
-        });
+        return jsonl::serve(io::stdin().lock(), io.out, answer);
     }
     let pipelines = select::pipelines(&args.pipelines, io)?;
     args.play.check(&pipelines)?;

@@ -7,6 +7,8 @@
 //!
 //! Time never comes from the machine: every call takes `at`, and calls must come in the order of time.
 
+pub mod api;
+pub mod datasets;
 mod decision;
 pub mod document;
 mod error;

@@ -1,0 +1,12 @@
+//! The REST endpoints of queued events and events, as pure functions from a request to status and body.
+//!
+//! [`v1`] is the stable API of Airflow 2.10 (`/api/v1`) over a [`DatasetScheduler`](super::datasets::DatasetScheduler), [`v2`]
+//! that of 3.3 (`/api/v2`) over a [`Scheduler`](super::Scheduler). Paths come without the prefix; the user may do everything.
+//! A request that Airflow would answer in a way not known here is refused (`Unsupported`), never answered otherwise.
+
+pub mod document;
+mod request;
+pub mod v1;
+pub mod v2;
+
+pub use request::{Answer, Request};
