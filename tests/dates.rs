@@ -2,7 +2,7 @@
 //!
 //! Each line of `tests/python_dates/*.jsonl` is one case; the first line of each file says which Python gave the answers.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::unwrap_used)]
 
 use chrono::NaiveDateTime;
 use partita::python::{Fields, strftime, strptime};

@@ -21,6 +21,7 @@ mod pendulum;
 mod pendulum_date;
 mod pendulum_datetime;
 mod relativedelta;
+mod relativedelta_object;
 mod strftime;
 mod strptime;
 mod text;
@@ -30,6 +31,7 @@ pub(crate) mod tuples;
 mod tzinfo;
 mod tzobject;
 mod weekday;
+mod words;
 mod ymd;
 
 pub use class::{Class, parse_text};

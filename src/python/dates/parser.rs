@@ -7,6 +7,7 @@ use super::lexer::split;
 use super::pendulum::{last_day, replace_parts};
 use super::relativedelta::next_weekday;
 use super::tzinfo::TzInfo;
+use super::words::{HMS, Number, WEEKDAYS, ampm, index_of, jump, month, seconds, utc_zone, whole};
 use super::ymd::{Entry, Ymd};
 use crate::python::{
     Args, Interp, PyErr, PyResult, Value, View, downcast, object, text, truth, tuple, type_name, view,
@@ -26,113 +27,6 @@ pub(crate) enum Stop {
 impl From<Unknown> for Stop {
     fn from(_: Unknown) -> Self {
         Stop::Unknown
-    }
-}
-
-const JUMP: [&str; 18] =
-    [" ", ".", ",", ";", "-", "/", "'", "at", "on", "and", "ad", "m", "t", "of", "st", "nd", "rd", "th"];
-const WEEKDAYS: [[&str; 2]; 7] = [
-    ["mon", "monday"],
-    ["tue", "tuesday"],
-    ["wed", "wednesday"],
-    ["thu", "thursday"],
-    ["fri", "friday"],
-    ["sat", "saturday"],
-    ["sun", "sunday"],
-];
-const MONTHS: [[&str; 3]; 12] = [
-    ["jan", "january", ""],
-    ["feb", "february", ""],
-    ["mar", "march", ""],
-    ["apr", "april", ""],
-    ["may", "may", ""],
-    ["jun", "june", ""],
-    ["jul", "july", ""],
-    ["aug", "august", ""],
-    ["sep", "sept", "september"],
-    ["oct", "october", ""],
-    ["nov", "november", ""],
-    ["dec", "december", ""],
-];
-const HMS: [[&str; 3]; 3] = [["h", "hour", "hours"], ["m", "minute", "minutes"], ["s", "second", "seconds"]];
-
-fn jump(token: &str) -> bool {
-    JUMP.contains(&token.to_lowercase().as_str())
-}
-
-fn index_of<const N: usize>(table: &[[&str; N]], token: &str) -> Option<i64> {
-    let lower = token.to_lowercase();
-    table.iter().position(|names| !lower.is_empty() && names.contains(&lower.as_str())).map(|at| at as i64)
-}
-
-fn month(token: &str) -> Option<i64> {
-    index_of(&MONTHS, token).map(|at| at + 1)
-}
-
-fn ampm(token: &str) -> Option<i64> {
-    match token.to_lowercase().as_str() {
-        "am" | "a" => Some(0),
-        "pm" | "p" => Some(1),
-        _ => None,
-    }
-}
-
-fn utc_zone(token: &str) -> bool {
-    matches!(token.to_lowercase().as_str(), "utc" | "gmt" | "z")
-}
-
-/// A token that is a number: its digits before and after the point.
-#[derive(Clone, Copy)]
-struct Number<'a> {
-    whole: i64,
-    fraction: &'a str,
-}
-
-impl<'a> Number<'a> {
-    fn of(token: &'a str) -> Option<Number<'a>> {
-        let (whole, fraction) = token.split_once('.').unwrap_or((token, ""));
-        let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit());
-        if !digits(whole) || !digits(fraction) || whole.is_empty() && fraction.is_empty() {
-            return None;
-        }
-        Some(Number { whole: if whole.is_empty() { 0 } else { whole.parse().ok()? }, fraction })
-    }
-
-    fn has_fraction(&self) -> bool {
-        self.fraction.bytes().any(|b| b != b'0')
-    }
-
-    /// `int(60 * (x % 1))`
-    fn sixtieths(&self) -> i64 {
-        let digits: String = self.fraction.chars().take(15).collect();
-        let scale = 10_i64.pow(digits.len() as u32);
-        digits.parse::<i64>().unwrap_or(0) * 60 / scale
-    }
-
-    fn entry(&self) -> Entry<'static> {
-        Entry::Number {
-            whole: self.whole,
-            beyond_hundred: self.whole > 100 || self.whole == 100 && self.has_fraction(),
-        }
-    }
-}
-
-/// A whole number of a token or part of one.
-fn whole(token: &str) -> Step<i64> {
-    if token.is_empty() || !token.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(Stop::Unknown);
-    }
-    token.parse().map_err(|_| Stop::Unknown)
-}
-
-/// Seconds and microseconds of `09.5`.
-fn seconds(token: &str) -> Step<(i64, i64)> {
-    match token.split_once('.') {
-        None => Ok((whole(token)?, 0)),
-        Some((seconds, fraction)) => {
-            let micros: String = fraction.chars().chain("000000".chars()).take(6).collect();
-            Ok((whole(seconds)?, whole(&micros)?))
-        }
     }
 }
 
