@@ -41,7 +41,7 @@ impl PyObject for Macros {
             "time" => python::time_module(),
             "uuid" => python::uuid_module(),
             "json" => python::json_module(),
-            "yaml" => return Some(Err(PyErr::unsupported("`macros.yaml`"))),
+            "yaml" => python::yaml_module(),
             "random" => function("random", |_args, _it| {
                 Err(PyErr::unsupported("`macros.random()`: the text would differ at each rendering"))
             }),

@@ -57,6 +57,7 @@ mod types;
 mod unicode_tables;
 mod uuid;
 mod view;
+mod yaml;
 pub(crate) mod zone;
 
 pub use access::{call, call_method, getattr, getitem, has_method, slice};
@@ -106,4 +107,5 @@ pub use tuple::{Named, Tuple, named_tuple, tuple};
 pub use types::empty_dict;
 pub use uuid::{Uuid, uuid_module};
 pub use view::{View, downcast, text, view};
+pub use yaml::yaml_module;
 pub use zone::Zone;

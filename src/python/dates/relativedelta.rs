@@ -302,7 +302,12 @@ impl RelativeDelta {
             }
         };
         let (N::I(years), N::I(months)) = (years, months) else { return Err(float_error()) };
-        let mut year = int(&self.pick(0, i64::from(own.year()), it)?)? + years;
+        let picked_year = self.pick(0, i64::from(own.year()), it)?;
+        // a year of a fraction fails only after the month was looked at
+        let mut year = match N::of(&picked_year) {
+            Some(N::F(_)) => years,
+            _ => int(&picked_year)? + years,
+        };
         let picked = self.pick(1, i64::from(own.month()), it)?;
         if let Some(N::F(month)) = N::of(&picked) {
             let month = month + months as f64;
@@ -332,6 +337,7 @@ impl RelativeDelta {
         if !(1..=12).contains(&month) {
             return Err(PyErr::new("IllegalMonthError", format!("bad month number {month}; must be 1-12")));
         }
+        int(&picked_year)?;
         let day = self.pick(2, i64::from(own.day()), it)?;
         let longest = Value::from(last_day(year.rem_euclid(400) as i64, month as i64));
         let day = if py_compare(CmpOp::Lt, &day, &longest, it)? { day } else { longest };
