@@ -9,6 +9,7 @@ use foldhash::fast::FixedState;
 use minijinja::{AutoEscape, Environment as Mini};
 
 use super::env::Env;
+use super::fold::Folder;
 use super::lower::{Place, Settings, lower};
 use super::runtime;
 use super::runtime::context::BlockUnit;
@@ -136,16 +137,16 @@ impl Generation {
         self.units.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    /// The compiled form of a source; `exports` for templates that another one loads.
+    /// The compiled form of a source.
     pub fn program(
         &self,
         env: &Environment,
-        run: &Env,
+        run: &Arc<Env>,
         source: &str,
         name: Option<&str>,
-        exports: bool,
+        options: Options,
     ) -> Result<Arc<Program>, TemplateError> {
-        let settings = fingerprint(env, exports);
+        let settings = fingerprint(env, options);
         let key = FixedState::default().hash_one((source, name, settings));
         let same = |program: &&Arc<Program>| {
             &*program.source == source && program.name.as_deref() == name && program.settings == settings
@@ -156,7 +157,7 @@ impl Generation {
                 return Ok(found.clone());
             }
         }
-        let program = Arc::new(self.compile(env, run, source, name, exports, settings)?);
+        let program = Arc::new(self.compile(env, run, source, name, options, settings)?);
         let mut programs = self.programs.write().unwrap_or_else(PoisonError::into_inner);
         programs.entry(key).or_default().push(program.clone());
         Ok(program)
@@ -165,14 +166,13 @@ impl Generation {
     fn compile(
         &self,
         env: &Environment,
-        run: &Env,
+        run: &Arc<Env>,
         source: &str,
         name: Option<&str>,
-        exports: bool,
+        options: Options,
         settings: u64,
     ) -> Result<Program, TemplateError> {
-        let lowered = compile_units(env, source, name, exports)?;
-        let _ = run;
+        let lowered = compile_units(env, run, source, name, options)?;
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let suffix = if env.autoescape { ESCAPED } else { "" };
         let template: Option<Arc<str>> = name.map(Arc::from);
@@ -202,21 +202,32 @@ pub(crate) fn with_stack<T>(run: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(2 << 20, 16 << 20, run)
 }
 
+/// How a template is compiled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Options {
+    /// Another template may load it.
+    pub exports: bool,
+    /// What is written is counted, and what cannot be joined fails only when it is joined.
+    pub exact: bool,
+}
+
 /// Parses and lowers a template.
 pub(crate) fn compile_units(
     env: &Environment,
+    run: &Arc<Env>,
     source: &str,
     name: Option<&str>,
-    exports: bool,
+    options: Options,
 ) -> Result<Vec<super::lower::Unit>, TemplateError> {
-    with_stack(|| parse_and_lower(env, source, name, exports))
+    with_stack(|| parse_and_lower(env, run, source, name, options))
 }
 
 fn parse_and_lower(
     env: &Environment,
+    run: &Arc<Env>,
     source: &str,
     name: Option<&str>,
-    exports: bool,
+    options: Options,
 ) -> Result<Vec<super::lower::Unit>, TemplateError> {
     let named = |mut error: TemplateError| {
         if error.template.is_none() {
@@ -230,15 +241,17 @@ fn parse_and_lower(
         filters: env.filters.keys().map(String::as_str).collect(),
         tests: env.tests.keys().map(String::as_str).collect(),
         name,
-        exports,
+        exports: options.exports,
+        exact: options.exact,
+        folder: Folder::new(run, env.autoescape),
     };
     lower(&template, &settings).map_err(named)
 }
 
 /// What of the environment decides how a template compiles.
-fn fingerprint(env: &Environment, exports: bool) -> u64 {
+fn fingerprint(env: &Environment, options: Options) -> u64 {
     let mut hasher = FixedState::default().build_hasher();
-    (env.native, env.autoescape, exports, &env.syntax).hash(&mut hasher);
+    (env.native, env.autoescape, env.undefined, options, &env.syntax).hash(&mut hasher);
     for name in env.filters.keys() {
         name.hash(&mut hasher);
     }

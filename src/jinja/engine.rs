@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex, Weak};
 
-use super::cache::{Generation, compile_units, with_stack};
+use super::cache::{Generation, Options, compile_units, with_stack};
 use super::env::Env;
 use super::runtime::context::{Context, Scope};
 use super::runtime::core::{Core, lock};
@@ -70,7 +70,7 @@ impl Engine {
 
     /// Checks a template's syntax and what else Jinja2 finds at compile time (unknown filters and tests) without rendering.
     pub fn check(&self, env: &Arc<Environment>, source: &str) -> Result<(), TemplateError> {
-        compile_units(env, source, None, false).map(|_| ())
+        compile_units(env, &self.run_time(env), source, None, Options::default()).map(|_| ())
     }
 
     /// An interpreter for values that a rendering in this environment gave: to print a native result, for instance.
@@ -109,10 +109,38 @@ impl Engine {
         name: Option<&str>,
         names: &Arc<dyn Names>,
     ) -> Result<Rendered, TemplateError> {
+        let mut again = false;
+        let first = match self.render_once(env, source, name, names, false, &mut again) {
+            Err(error) if again => error,
+            result => return result,
+        };
+        // Airflow goes on and may fail elsewhere. Values that the template changed are changed already, so this rendering
+        // is asked for its error only.
+        Err(match self.render_once(env, source, name, names, true, &mut again) {
+            Ok(_) => first,
+            Err(exact) if exact.line.is_none() && pieces::is_not_text(&exact.class, &exact.message) => {
+                TemplateError { message: exact.message, hint: exact.hint, class: exact.class, ..first }
+            }
+            Err(exact) if matches!(&*exact.class, "Unsupported" | "LimitExceeded") => first,
+            Err(exact) => exact,
+        })
+    }
+
+    fn render_once(
+        &self,
+        env: &Arc<Environment>,
+        source: &str,
+        name: Option<&str>,
+        names: &Arc<dyn Names>,
+        exact: bool,
+        again: &mut bool,
+    ) -> Result<Rendered, TemplateError> {
         let run = self.run_time(env);
         let generation = self.generation();
-        let program = generation.program(env, &run, source, name, name.is_some())?;
-        let core = Arc::new(Core::new(env.clone(), run, generation.clone(), names.clone()));
+        let program = generation.program(env, &run, source, name, Options { exports: name.is_some(), exact })?;
+        let mut core = Core::new(env.clone(), run, generation.clone(), names.clone());
+        core.exact = exact;
+        let core = Arc::new(core);
         let scope = Arc::new(Scope::Base(Some(names.clone())));
         {
             let mut machine = core.machine();
@@ -130,9 +158,11 @@ impl Engine {
             return Err(PyErr::limit(format!("the output is longer than the limit of {limit} bytes")).into());
         }
         if let Err(error) = &result {
+            *again = core.machine().again;
             return Err(converted(error, &core));
         }
         drop(result);
+        core.machine().end(0).check()?;
         if env.native {
             let collected = core.machine().pieces.pop().unwrap_or_default();
             let value = pieces::concat(collected, &mut Detached(core.clone()))?;

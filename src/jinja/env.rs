@@ -178,7 +178,7 @@ impl Env {
     }
 
     /// True for the exceptions of `obj[key]` that mean "not there" to Jinja2.
-    fn is_missing(&self, error: &PyErr) -> bool {
+    pub(super) fn is_missing(&self, error: &PyErr) -> bool {
         match &*error.class {
             "TypeError" => true,
             "AttributeError" => !self.sandboxed,

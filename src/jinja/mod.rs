@@ -10,6 +10,7 @@ mod env;
 mod environment;
 mod error;
 pub mod filters;
+mod fold;
 pub mod globals;
 mod internals;
 mod lexer;

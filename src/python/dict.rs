@@ -143,6 +143,8 @@ impl Dict {
             }
             return Ok(());
         }
+        // looking for `keys` is what undefined values raise at
+        super::getattr(value, "keys", it)?;
         for (at, pair) in iter::to_vec(value, it)?.iter().enumerate() {
             let parts = iter::to_vec(pair, it).map_err(|error| {
                 if error.class == "TypeError" {

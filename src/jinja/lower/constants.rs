@@ -5,12 +5,10 @@
 //! exists there. And what a constant `or` or `and` decides at compile time is never looked at again.
 
 use super::super::ast::{Const, Expr, ExprKind};
+use super::super::fold::WITH_CONTEXT;
 use super::super::visit::children;
 use super::super::{filters, tests};
 use crate::python::repr_float;
-
-/// Filters that Jinja2 gives the context: they are never folded.
-const WITH_CONTEXT: [&str; 6] = ["map", "random", "reject", "rejectattr", "select", "selectattr"];
 
 /// The text of a literal.
 pub(super) fn literal_text(expr: &Expr) -> Option<String> {

@@ -35,6 +35,16 @@ impl Lowering<'_> {
 
     /// Emits an expression.
     pub(super) fn expr(&mut self, expr: &Expr, frame: Frame) -> Result<()> {
+        if !self.checked && is_optimized(expr) {
+            self.settings.folder.check(expr).map_err(|error| {
+                let error: TemplateError = error.into();
+                error.at_line(expr.line).at(expr.span.range())
+            })?;
+            self.checked = true;
+            let emitted = self.expr(expr, frame);
+            self.checked = false;
+            return emitted;
+        }
         if !self.folding && may_be_infinite(expr) && is_constant(expr) {
             // the largest constant part is what Jinja2 writes into its code
             self.printed(expr, frame, true)?;
@@ -459,6 +469,20 @@ impl Lowering<'_> {
             None => format!("line {line}"),
         }
     }
+}
+
+/// Nodes that Jinja2's compiler gives to its optimizer first; the others are looked into.
+fn is_optimized(expr: &Expr) -> bool {
+    !matches!(
+        expr.kind,
+        ExprKind::Const(_)
+            | ExprKind::Name(_)
+            | ExprKind::NsRef(..)
+            | ExprKind::Tuple(_)
+            | ExprKind::List(_)
+            | ExprKind::Dict(_)
+            | ExprKind::Slice(_)
+    )
 }
 
 /// True for expressions whose evaluation always succeeds.

@@ -6,7 +6,7 @@ use super::super::ast::{Expr, ExprKind, For, Signature, Stmt, StmtKind};
 use super::super::scope::ForPart;
 use super::super::visit::{NameUse, names_in_body, names_in_expr, statements, undeclared};
 use super::frames::declares_functions;
-use super::statements::targets;
+use super::statements::{targets, yields_modules};
 use super::{Frame, Lowering, Result, TemplateError, assertion};
 
 /// Bytes of lowered source that count as one step of a loop's turn.
@@ -149,6 +149,7 @@ impl Lowering<'_> {
         let function = if node.recursive {
             let function = self.temporary();
             self.out.tag(&format!("macro {function}({loop_ref})"));
+            self.refuse_generator(&node.body);
             Some(function)
         } else {
             self.out.push(&format!("{{% set {loop_ref} = "));
@@ -179,7 +180,12 @@ impl Lowering<'_> {
         // a recursive loop is a function of its own
         let outer = if node.recursive { std::mem::take(&mut self.loops) } else { Vec::new() };
         self.loops.push(advance.clone());
+        let around = (self.captures, self.generator);
+        if node.recursive {
+            (self.captures, self.generator) = (0, yields_modules(&node.body));
+        }
         self.body(&node.body, body_frame)?;
+        (self.captures, self.generator) = around;
         self.loops.pop();
         if node.recursive {
             self.loops = outer;
@@ -203,6 +209,7 @@ impl Lowering<'_> {
             self.loop_object(node, test.as_deref(), Some(&function));
             let cost = self.finish_recursive(shape.as_deref());
             self.out.fill(cost, steps);
+            self.count(1);
         }
         Ok(())
     }
@@ -278,7 +285,15 @@ impl Lowering<'_> {
         self.out.push("{{ ");
         self.call(callee, args, Some(&caller), call, frame)?;
         self.out.push(self.written());
+        self.count(1);
         Ok(())
+    }
+
+    /// `include ... without context` makes the function around it a Python generator, which does nothing when called.
+    fn refuse_generator(&mut self, body: &[Stmt]) {
+        if yields_modules(body) {
+            self.out.print("none|refuse_generator");
+        }
     }
 
     fn variable_of(&self, name: &str, stmt: &Stmt, frame: Frame) -> Result<Arc<str>> {
@@ -353,6 +368,7 @@ impl Lowering<'_> {
         let function = self.temporary();
         self.out.mark(stmt.span, stmt.line);
         self.out.tag(&format!("macro {function}({})", params.join(", ")));
+        self.refuse_generator(body);
         self.enter_frame(symbols, None);
         let without = names.len() - signature.defaults.len();
         self.parameters = params[..names.len()].to_vec();
@@ -368,7 +384,10 @@ impl Lowering<'_> {
         }
         self.parameters.clear();
         let loops = std::mem::take(&mut self.loops);
+        let around = (self.captures, std::mem::replace(&mut self.generator, yields_modules(body)));
+        self.captures = 0;
         self.body(body, inner)?;
+        (self.captures, self.generator) = around;
         self.loops = loops;
         self.out.tag("endmacro");
         let count = signature.defaults.len();

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use super::TemplateError;
 use super::ast::{Span, Stmt, StmtKind, Template};
+use super::fold::Folder;
 use super::scope::{Scopes, SymbolsId};
 use super::visit::{statements, undeclared};
 
@@ -34,6 +35,10 @@ pub struct Settings<'e> {
     pub tests: HashSet<&'e str>,
     /// The template's name, which messages mention.
     pub name: Option<&'e str>,
+    /// What is written is counted.
+    pub exact: bool,
+    /// Jinja2's optimizer.
+    pub folder: Folder,
     /// The template may be loaded by another one: assignments at its top must be visible to that.
     pub exports: bool,
 }
@@ -78,6 +83,9 @@ pub fn lower(template: &Template, settings: &Settings<'_>) -> Result<Vec<Unit>> 
         parameters: Vec::new(),
         folding: false,
         loops: Vec::new(),
+        checked: false,
+        captures: 0,
+        generator: false,
     };
     let mut units = vec![lowering.root(&template.body, extends, composed)?];
     for (block, _) in blocks {
@@ -117,6 +125,12 @@ struct Lowering<'e> {
     parameters: Vec<Arc<str>>,
     /// Inside a constant whose value as a whole is taken care of.
     folding: bool,
+    /// The optimizer has seen the expression around this one.
+    checked: bool,
+    /// Captures around the current place, in its unit.
+    captures: usize,
+    /// Inside of a function that an `include ... without context` makes a generator.
+    generator: bool,
     /// For each loop around the current place: what must run before `continue`.
     loops: Vec<Option<String>>,
 }

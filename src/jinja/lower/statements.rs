@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::ast::{Block, Branch, Expr, ExprKind, FromImport, Import, Include, Piece, Stmt, StmtKind};
-use super::super::visit::{NameUse, names_in_expr};
+use super::super::visit::{NameUse, bodies, names_in_expr};
 use super::constants::{is_constant, literal_text};
 use super::{Frame, Lowering, Result, TemplateError, assertion};
 
@@ -79,6 +79,7 @@ impl Lowering<'_> {
 
     fn output(&mut self, pieces: &[Piece], frame: Frame) -> Result<()> {
         self.unless_extended(frame, |this| {
+            this.count_output(pieces);
             for piece in pieces {
                 match piece {
                     Piece::Data(text, span) => {
@@ -99,6 +100,31 @@ impl Lowering<'_> {
             }
             Ok(())
         })
+    }
+
+    /// Counts the items of an output statement: constants in a row are one.
+    fn count_output(&mut self, pieces: &[Piece]) {
+        if !self.settings.exact {
+            return;
+        }
+        let mut items = 0;
+        let mut constant = false;
+        for piece in pieces {
+            let folded = match piece {
+                Piece::Data(..) => true,
+                Piece::Expr(expr) => self.settings.folder.printed(expr).is_some(),
+            };
+            items += usize::from(!folded || !constant);
+            constant = folded;
+        }
+        self.count(items);
+    }
+
+    /// Counts items that are written.
+    pub(super) fn count(&mut self, items: usize) {
+        if self.settings.exact {
+            self.out.tag(&format!("set unused = none|count_items({items})"));
+        }
     }
 
     /// Text: written, or collected as a piece in native mode.
@@ -332,6 +358,30 @@ impl Lowering<'_> {
 
     /// Runs a body and puts what it writes into the variable `captured`.
     fn capture(&mut self, body: &[Stmt], frame: Frame) -> Result<()> {
+        let leaks = self.captures == 0 && !self.generator && yields_modules(body);
+        if leaks && body.iter().any(jumps) {
+            return Err(TemplateError::new("Unsupported", "a jump out of a block that includes without context"));
+        }
+        if leaks {
+            self.out.tag("set unused = none|begin_leaks");
+        }
+        self.captures += 1;
+        let depth = self.settings.exact.then(|| self.temporary());
+        if let Some(depth) = &depth {
+            self.out.tag(&format!("set {depth} = none|begin_frame"));
+        }
+        let captured = self.captured(body, frame);
+        if let Some(depth) = &depth {
+            self.out.tag(&format!("set unused = {depth}|end_frame"));
+        }
+        self.captures -= 1;
+        if leaks {
+            self.out.print("none|leaked");
+        }
+        captured
+    }
+
+    fn captured(&mut self, body: &[Stmt], frame: Frame) -> Result<()> {
         if self.settings.native {
             self.out.tag("set unused = none|begin_pieces");
             self.body(body, frame)?;
@@ -353,6 +403,7 @@ impl Lowering<'_> {
         self.out.push("{{ ");
         self.expr(filter, inner)?;
         self.out.push(self.written());
+        self.count(1);
         Ok(())
     }
 
@@ -448,6 +499,8 @@ impl Lowering<'_> {
         if node.with_context {
             self.out.push(", ");
             self.locals(frame);
+        } else {
+            self.out.push(if self.captures > 0 { ", true" } else { ", false" });
         }
         self.out.push(") }}");
         Ok(())
@@ -494,6 +547,22 @@ impl Lowering<'_> {
         }
         Ok(())
     }
+}
+
+/// True when a function with this body yields what `include ... without context` writes; macros and recursive loops inside
+/// it are functions of their own.
+pub(super) fn yields_modules(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Include(node) => !node.with_context,
+        StmtKind::Macro(..) | StmtKind::CallBlock(..) | StmtKind::Block(_) => false,
+        StmtKind::For(node) if node.recursive => false,
+        _ => bodies(stmt).into_iter().any(yields_modules),
+    })
+}
+
+/// True when there is a `break` or `continue` in the statement.
+fn jumps(stmt: &Stmt) -> bool {
+    matches!(stmt.kind, StmtKind::Break | StmtKind::Continue) || bodies(stmt).into_iter().flatten().any(jumps)
 }
 
 /// Several variables as a target of minijinja's; a single one stands for itself.

@@ -27,6 +27,22 @@ pub(crate) struct Raised {
     pub template_error: Option<TemplateError>,
 }
 
+/// What one function of the code that Jinja2 generates has written so far; only counted where somebody asks.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Written {
+    /// Items: each printed value, each text between two of them.
+    pub items: usize,
+    /// The error that joining them will give.
+    pub error: Option<PyErr>,
+}
+
+impl Written {
+    /// Joins the items.
+    pub fn check(&self) -> PyResult<()> {
+        self.error.clone().map_or(Ok(()), Err)
+    }
+}
+
 /// What changes while a template runs.
 #[derive(Debug, Default)]
 pub(crate) struct Machine {
@@ -38,6 +54,12 @@ pub(crate) struct Machine {
     pub operands: Vec<Value>,
     /// Native mode: pieces of the captures being written, innermost last.
     pub pieces: Vec<Vec<Value>>,
+    /// What leaves captures: pieces for the function around them.
+    pub leaks: Vec<Vec<(Vec<Value>, Written)>>,
+    /// What the functions being run have written, innermost last.
+    pub frames: Vec<Written>,
+    /// A second, exact rendering would find the error that Airflow reports.
+    pub again: bool,
     /// The unit that the next inclusion runs.
     pub next_unit: Option<Arc<str>>,
     /// What a loop's filter gave.
@@ -48,12 +70,42 @@ pub(crate) struct Machine {
     pub raised: Option<Raised>,
 }
 
+impl Machine {
+    /// Enters a function; the result is for [`end`](Self::end).
+    pub fn begin(&mut self) -> usize {
+        self.frames.push(Written::default());
+        self.frames.len() - 1
+    }
+
+    /// Leaves a function, and those inside it that were left by a jump.
+    pub fn end(&mut self, depth: usize) -> Written {
+        let mut left = self.frames.split_off(depth.min(self.frames.len())).into_iter();
+        let mut written = left.next().unwrap_or_default();
+        for inner in left {
+            written.error = written.error.or(inner.error);
+        }
+        written
+    }
+
+    /// Items of another function that are written here.
+    pub fn add(&mut self, other: Written) {
+        if let Some(frame) = self.frames.last_mut() {
+            if frame.error.is_none() {
+                frame.error = other.error.map(|error| super::pieces::moved(error, frame.items));
+            }
+            frame.items += other.items;
+        }
+    }
+}
+
 /// One rendering.
 pub(crate) struct Core {
     pub env: Arc<Environment>,
     pub run: Arc<Env>,
     pub generation: Arc<Generation>,
     pub names: Arc<dyn Names>,
+    /// Everything written is counted; see [`Written`].
+    pub exact: bool,
     fuel: AtomicU64,
     machine: Mutex<Machine>,
 }
@@ -67,7 +119,10 @@ impl std::fmt::Debug for Core {
 impl Core {
     pub fn new(env: Arc<Environment>, run: Arc<Env>, generation: Arc<Generation>, names: Arc<dyn Names>) -> Self {
         let fuel = AtomicU64::new(env.limits.fuel);
-        Core { env, run, generation, names, fuel, machine: Mutex::new(Machine::default()) }
+        let mut machine = Machine::default();
+        machine.begin();
+        machine.pieces.push(Vec::new());
+        Core { env, run, generation, names, exact: false, fuel, machine: Mutex::new(machine) }
     }
 
     /// The changing part, for a moment.

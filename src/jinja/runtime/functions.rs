@@ -6,6 +6,7 @@ use minijinja::{Environment as Mini, State};
 
 use super::super::undefined::Undefined;
 use super::context::Context;
+use super::core::Written;
 use super::vm::{Vm, raise};
 use super::{Outcome, argument, pieces, templates};
 use crate::python::{self, Args, Interp, PyErr, PyObject, PyResult, Value, downcast, object};
@@ -54,15 +55,17 @@ impl Function {
             if native {
                 vm.core.machine().pieces.push(Vec::new());
             }
+            let depth = if vm.core.exact { vm.core.machine().begin() } else { 0 };
             let result = self.body.call(vm.state, args);
             let collected = if native { vm.core.machine().pieces.pop() } else { None };
+            let written = if vm.core.exact { vm.core.machine().end(depth) } else { Written::default() };
             let text = result.map_err(|error| vm.caught(&error))?;
             if self.gives {
                 return Ok(vm.core.machine().given.take().unwrap_or_default());
             }
             match collected {
                 Some(collected) => pieces::concat(collected, vm),
-                None => Ok(text),
+                None => written.check().map(|()| text),
             }
         })
     }

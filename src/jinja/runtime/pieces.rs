@@ -54,10 +54,57 @@ pub(super) fn register(mini: &mut Mini<'static>) {
             let safe = super::autoescape(state) && !value.is_safe();
             return Ok(if safe { Value::from_safe_string(text.to_owned()) } else { value.clone() });
         }
-        // Jinja2 joins these pieces without turning them into text; which number the piece has depends on all others
-        let message = format!("sequence item 0: expected str instance, {} found", python::type_name(value));
-        Err(raise(PyErr::type_error(message)))
+        // Jinja2 joins these pieces without turning them into text, when the function they belong to ends
+        let core = core(state)?;
+        let mut machine = core.machine();
+        if !core.exact {
+            machine.again = true;
+            return Err(raise(not_text(0, value)));
+        }
+        if let Some(frame) = machine.frames.last_mut()
+            && frame.error.is_none()
+        {
+            frame.error = Some(not_text(frame.items, value));
+        }
+        Ok(nothing())
     });
+    mini.add_filter("count_items", |state: &mut State<'_, '_>, args: &[Value]| -> Outcome {
+        if let Some(frame) = core(state)?.machine().frames.last_mut() {
+            frame.items += usize::try_from(argument(args, 1).as_i64().unwrap_or(0)).unwrap_or(0);
+        }
+        Ok(Value::from(()))
+    });
+    mini.add_filter("begin_frame", |state: &mut State<'_, '_>, _args: &[Value]| -> Outcome {
+        Ok(Value::from(core(state)?.machine().begin()))
+    });
+    mini.add_filter("end_frame", |state: &mut State<'_, '_>, args: &[Value]| -> Outcome {
+        let depth = argument(args, 0).as_usize().unwrap_or(0);
+        let written = core(state)?.machine().end(depth);
+        written.check().map_err(raise)?;
+        Ok(Value::from(()))
+    });
+}
+
+/// The words before the number of an item that is no text.
+const ITEM: &str = "sequence item ";
+
+/// What `"".join` raises for an item.
+pub(super) fn not_text(at: usize, value: &Value) -> PyErr {
+    PyErr::type_error(format!("{ITEM}{at}: expected str instance, {} found", python::type_name(value)))
+}
+
+/// True for [`not_text`].
+pub(crate) fn is_not_text(class: &str, message: &str) -> bool {
+    class == "TypeError" && message.starts_with(ITEM)
+}
+
+/// The same error with so many more items before the one it is about.
+pub(super) fn moved(error: PyErr, items: usize) -> PyErr {
+    let numbered = error.message.strip_prefix(ITEM).and_then(|rest| rest.split_once(':'));
+    match numbered.and_then(|(at, rest)| Some((at.parse::<usize>().ok()?, rest))) {
+        Some((at, rest)) => PyErr::type_error(format!("{ITEM}{}:{rest}", at + items)),
+        None => error,
+    }
 }
 
 /// `has_safe_repr`: values that the optimizer can write into code.
@@ -135,7 +182,7 @@ fn format(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Res
             out.write_str(escaped.as_str().unwrap_or_default()).map_err(written)
         }
         _ => {
-            let text = python::str(value, &mut vm).map_err(raise)?;
+            let text = printable(value, &mut vm, false).map_err(raise)?;
             if text.len() > FREE {
                 vm.charge(text.len() as u64 / 8).map_err(raise)?;
             }
@@ -144,14 +191,31 @@ fn format(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Res
     }
 }
 
+/// `str(value)`. What cannot be shown at the top is no error of Airflow's: what goes wrong after it is what counts, so the
+/// exact rendering goes on.
+fn printable(value: &Value, vm: &mut Vm<'_, '_, '_>, native: bool) -> PyResult<String> {
+    match python::str(value, vm) {
+        Err(error) if &*error.class == "Unsupported" => {
+            let mut machine = vm.core.machine();
+            let top = if native { machine.pieces.len() == 1 } else { machine.frames.len() == 1 };
+            if !vm.core.exact {
+                machine.again = true;
+                return Err(error);
+            }
+            if !top {
+                return Err(error);
+            }
+            Ok(String::new())
+        }
+        result => result,
+    }
+}
+
 /// Native mode: keeps a piece. At the top, Jinja2 joins pieces while the template still runs: as soon as there are two,
 /// each is turned into text before anything after it happens.
-fn collect(value: Value, vm: &mut Vm<'_, '_, '_>) -> PyResult<()> {
+pub(super) fn collect(value: Value, vm: &mut Vm<'_, '_, '_>) -> PyResult<()> {
     let (pieces, joined) = {
         let mut machine = vm.core.machine();
-        if machine.pieces.is_empty() {
-            machine.pieces.push(Vec::new());
-        }
         let joined = machine.pieces.len() == 1;
         (machine.pieces.last_mut().map(std::mem::take).unwrap_or_default(), joined)
     };
@@ -162,7 +226,7 @@ fn collect(value: Value, vm: &mut Vm<'_, '_, '_>) -> PyResult<()> {
         let start = if pieces.len() == 2 { 0 } else { pieces.len() - 1 };
         for piece in pieces.iter_mut().skip(start) {
             if !matches!(view(piece), View::Str(_)) {
-                *piece = Value::from(python::str(piece, vm)?);
+                *piece = Value::from(printable(piece, vm, true)?);
             }
         }
     }

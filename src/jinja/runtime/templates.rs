@@ -5,11 +5,14 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use minijinja::{Environment as Mini, State};
 
+use super::super::TemplateError;
+use super::super::cache::{Options, Program};
 use super::super::undefined::{Undefined, as_undefined, is_undefined};
-use super::super::{TemplateError, cache::Program};
 use super::access::locals;
 use super::context::{BlockUnit, Context, Scope};
+use super::core::Written;
 use super::functions::nested;
+use super::pieces::not_text;
 use super::vm::{Vm, core, raise, raise_template};
 use super::{Outcome, argument, pieces};
 use crate::python::{self, Args, Interp, PyErr, PyObject, PyResult, Value, downcast, object};
@@ -54,6 +57,14 @@ pub(super) fn register(mini: &mut Mini<'static>) {
     });
     mini.add_filter("include", include);
     mini.add_filter("include_module", include_module);
+    mini.add_filter("refuse_generator", |_args: &[Value]| -> Outcome {
+        let what = "`include ... without context` inside of a macro, call block or recursive loop";
+        Err(raise(
+            PyErr::unsupported(what).with_hint("Jinja2 makes it a generator that writes nothing: include it elsewhere"),
+        ))
+    });
+    mini.add_filter("begin_leaks", begin_leaks);
+    mini.add_filter("leaked", leaked);
     mini.add_filter("import", import);
     mini.add_filter("module_attribute", module_attribute);
 }
@@ -94,22 +105,32 @@ fn run_text(vm: &mut Vm<'_, '_, '_>, unit: &str, context: &Arc<Context>) -> PyRe
 
 /// Runs a unit and gives what it wrote as a value (native mode: the concatenated pieces).
 fn run_value(vm: &mut Vm<'_, '_, '_>, unit: &str, context: &Arc<Context>) -> PyResult {
-    if !vm.core.env.native {
-        let text = run_text(vm, unit, context)?;
-        return Ok(if super::autoescape(vm.state) { Value::from_safe_string(text) } else { Value::from(text) });
+    let (collected, written) = run_pieces(vm, unit, context)?;
+    if vm.core.env.native {
+        return pieces::concat(collected, vm);
     }
-    let collected = run_pieces(vm, unit, context)?;
-    pieces::concat(collected, vm)
+    written.check()?;
+    Ok(joined(&collected, super::autoescape(vm.state)))
 }
 
-fn run_pieces(vm: &mut Vm<'_, '_, '_>, unit: &str, context: &Arc<Context>) -> PyResult<Vec<Value>> {
-    if !vm.core.env.native {
-        return Ok(vec![Value::from(run_text(vm, unit, context)?)]);
-    }
-    vm.core.machine().pieces.push(Vec::new());
+fn run_pieces(vm: &mut Vm<'_, '_, '_>, unit: &str, context: &Arc<Context>) -> PyResult<(Vec<Value>, Written)> {
+    let native = vm.core.env.native;
+    let depth = {
+        let mut machine = vm.core.machine();
+        if native {
+            machine.pieces.push(Vec::new());
+        }
+        machine.begin()
+    };
     let result = run_text(vm, unit, context);
-    let collected = vm.core.machine().pieces.pop().unwrap_or_default();
-    result.map(|_| collected)
+    let mut machine = vm.core.machine();
+    let written = machine.end(depth);
+    if native {
+        let collected = machine.pieces.pop().unwrap_or_default();
+        return result.map(|_| (collected, written));
+    }
+    drop(machine);
+    result.map(|text| (vec![Value::from(text)], written))
 }
 
 fn block(state: &mut State<'_, '_>, args: &[Value], required: bool) -> Outcome {
@@ -283,7 +304,7 @@ fn get_template(vm: &mut Vm<'_, '_, '_>, name: &Value) -> Result<Arc<Program>, T
         return Err(python::no_attribute(name, "split").into());
     };
     let source = loader.load(text)?;
-    core.generation.program(&core.env, &core.run, &source, Some(text), true)
+    core.generation.program(&core.env, &core.run, &source, Some(text), Options { exports: true, exact: core.exact })
 }
 
 fn not_found(error: &TemplateError) -> bool {
@@ -349,15 +370,56 @@ fn include_module(state: &mut State<'_, '_>, args: &[Value]) -> Outcome {
     let found = find(&mut vm, argument(args, 0), argument(args, 1), argument(args, 2).is_true());
     let Some(program) = found.map_err(raise_template)? else { return Ok(pieces::nothing()) };
     let context = module_context(&program);
-    let pieces = run_pieces(&mut vm, program.root(), &context).map_err(raise)?;
+    let (pieces, written) = run_pieces(&mut vm, program.root(), &context).map_err(raise)?;
+    if argument(args, 3).is_true() {
+        // inside a capture: Jinja2 hands the pieces to the function around it, past the capture
+        let mut machine = vm.core.machine();
+        if let Some(leaks) = machine.leaks.last_mut() {
+            leaks.push((pieces, written));
+            return Ok(pieces::nothing());
+        }
+        return Err(raise(PyErr::unsupported("`include ... without context` in a place where its output gets lost")));
+    }
+    vm.core.machine().add(written);
     if vm.core.env.native {
-        if let Some(own) = vm.core.machine().pieces.last_mut() {
-            own.extend(pieces);
+        for piece in pieces {
+            pieces::collect(piece, &mut vm).map_err(raise)?;
         }
         return Ok(pieces::nothing());
     }
+    Ok(joined(&pieces, super::autoescape(vm.state)))
+}
+
+fn joined(pieces: &[Value], safe: bool) -> Value {
     let text = pieces.iter().filter_map(|piece| piece.as_str()).collect::<String>();
-    Ok(if super::autoescape(vm.state) { Value::from_safe_string(text) } else { Value::from(text) })
+    if safe { Value::from_safe_string(text) } else { Value::from(text) }
+}
+
+/// Begins to keep what leaves captures (see [`include_module`]).
+fn begin_leaks(state: &mut State<'_, '_>, _args: &[Value]) -> Outcome {
+    core(state)?.machine().leaks.push(Vec::new());
+    Ok(Value::from(()))
+}
+
+/// Writes what left the capture.
+fn leaked(state: &mut State<'_, '_>, _args: &[Value]) -> Outcome {
+    let mut vm = Vm::new(state)?;
+    let leaks = vm.core.machine().leaks.pop().unwrap_or_default();
+    let mut text = Vec::new();
+    for (pieces, written) in leaks {
+        vm.core.machine().add(written);
+        for piece in pieces {
+            if vm.core.env.native {
+                pieces::collect(piece, &mut vm).map_err(raise)?;
+            } else {
+                text.push(piece);
+            }
+        }
+    }
+    if vm.core.env.native {
+        return Ok(pieces::nothing());
+    }
+    Ok(joined(&text, super::autoescape(vm.state)))
 }
 
 /// A context that sees the environment's globals only.
@@ -376,8 +438,8 @@ fn import(state: &mut State<'_, '_>, args: &[Value]) -> Outcome {
     } else {
         module_context(&program)
     };
-    let body = run_pieces(&mut vm, program.root(), &context).map_err(raise)?;
-    Ok(object(TemplateModule { name: program.name(), body, exported: context.exported() }))
+    let (body, written) = run_pieces(&mut vm, program.root(), &context).map_err(raise)?;
+    Ok(object(TemplateModule { name: program.name(), body, written, exported: context.exported() }))
 }
 
 fn module_attribute(state: &mut State<'_, '_>, args: &[Value]) -> Outcome {
@@ -399,6 +461,7 @@ fn module_attribute(state: &mut State<'_, '_>, args: &[Value]) -> Outcome {
 struct TemplateModule {
     name: Option<Arc<str>>,
     body: Vec<Value>,
+    written: Written,
     exported: IndexMap<Arc<str>, Value>,
 }
 
@@ -417,14 +480,12 @@ impl PyObject for TemplateModule {
     }
 
     fn str(&self, _it: &mut dyn Interp) -> PyResult<String> {
+        self.written.check()?;
         let mut text = String::new();
-        for piece in &self.body {
+        for (at, piece) in self.body.iter().enumerate() {
             match python::text(piece) {
                 Some(part) => text.push_str(part),
-                None => {
-                    let found = python::type_name(piece);
-                    return Err(PyErr::type_error(format!("sequence item 0: expected str instance, {found} found")));
-                }
+                None => return Err(not_text(at, piece)),
             }
         }
         Ok(text)
