@@ -1,5 +1,6 @@
 //! `partita context`
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use camino::Utf8PathBuf;
@@ -56,6 +57,10 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
         Some(file) if args.pipelines.is_empty() => alone(args, file, &mut answer, io)?,
         _ => played(args, &mut answer, io)?,
     }
+    if let Some(name) = args.name.iter().find(|name| answer.tasks > 0 && !answer.names.contains(*name)) {
+        let known: Vec<&str> = answer.names.iter().map(String::as_str).collect();
+        return Err(select::unknown("name", name, &known));
+    }
     if answer.tasks == 0 {
         writeln!(io.err, "note: no run has such a task")?;
     }
@@ -71,6 +76,7 @@ struct Answer {
     text: String,
     documents: Vec<Json>,
     tasks: usize,
+    names: BTreeSet<String>,
 }
 
 impl Answer {
@@ -78,6 +84,7 @@ impl Answer {
         let mut interp = Plain { now, ..Plain::default() };
         let mut entries: Vec<Entry> = context::describe(context, &mut interp);
         if !args.name.is_empty() {
+            self.names.extend(entries.iter().map(|entry| entry.name.to_string()));
             entries.retain(|entry| args.name.iter().any(|name| name == entry.name));
         }
         let hidden = if args.show_secrets { &Masker::default() } else { masker };

@@ -4,7 +4,7 @@ use camino::Utf8PathBuf;
 
 use super::play_args::{self, PlayArgs};
 use super::{Exit, Failure, Io, Outcome, select};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, PlayedRun, RunOutcome};
 use crate::report::{self, Wanted};
 use crate::schedule::Scheduler;
 
@@ -38,6 +38,24 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
             let played = play.play(pipeline)?;
             let heading = format!("{} / {}", pipeline.name, play.scenario.name);
             told |= explain(args, pipeline, &played.scheduler, &heading, told, io)?;
+            let bare = |run: &PlayedRun| RunOutcome {
+                run: run.run.clone(),
+                origin: run.origin,
+                date_reason: run.date_reason.clone(),
+                tasks: Vec::new(),
+            };
+            for run in play.runs.iter().map(bare).filter(|run| wanted(args, run)) {
+                if told {
+                    writeln!(io.out)?;
+                }
+                told = true;
+                let mut text = String::new();
+                report::run_heading(&mut text, &run);
+                match args.json {
+                    true => writeln!(io.out, "{}", serde_json::Value::Object(report::run_json(&run)))?,
+                    false => writeln!(io.out, "{heading}\n\n{}", text.trim_end())?,
+                }
+            }
             known.extend(report::explainable(&played.scheduler).map_err(fatal)?);
         }
     }
@@ -57,6 +75,12 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     }
 }
 
+/// A run that nothing made: asked for by its key or given as data.
+fn wanted(args: &Args, run: &RunOutcome) -> bool {
+    let dag = args.play.dag.is_empty() || args.play.dag.contains(&run.run.dag_id);
+    dag && args.what.as_deref().is_none_or(|what| what == run.run.run_id || what == run.label())
+}
+
 fn explain(
     args: &Args,
     pipeline: &Pipeline,
@@ -67,12 +91,12 @@ fn explain(
 ) -> Result<bool, Failure> {
     let wanted = Wanted { what: args.what.as_deref(), dags: &args.play.dag };
     if args.json {
-        let document = serde_json::json!({
-            "pipeline": pipeline.name,
-            "scenario": heading.rsplit(" / ").next(),
-            "trace": scheduler.trace(),
-            "pending": scheduler.pending_status().map_err(fatal)?,
-        });
+        if args.what.is_some() && report::explain_text(scheduler, &wanted).map_err(fatal)?.is_none() {
+            return Ok(false);
+        }
+        let mut document = report::explain_json(scheduler, &wanted).map_err(fatal)?;
+        document["pipeline"] = pipeline.name.as_str().into();
+        document["scenario"] = heading.rsplit(" / ").next().into();
         writeln!(io.out, "{document}")?;
         return Ok(true);
     }

@@ -1,12 +1,13 @@
 //! `partita inspect mapper`: what a partition mapper makes of a key, step by step.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use serde_json::{Value as Json, json};
 
 use super::{Exit, Failure, Io, Outcome, jsonl};
-use crate::partition::{KeyStep, Mapper, decode_partition_mapper, read_mapper};
-use crate::pipeline::yaml;
+use crate::partition::{Evaluate, KeyStep, Mapper, decode_partition_mapper, read_mapper};
+use crate::pipeline::{Expressions, yaml};
 use crate::python::PyErr;
 
 /// How many expected keys of a window are printed in full.
@@ -121,11 +122,15 @@ fn read(given: &str) -> Result<Mapper, Failure> {
     let source = yaml::source("MAPPER".into(), given.to_owned());
     let node = yaml::parse(&source).map_err(|problem| Failure::Usage(format!("the mapper: {}", problem.message)))?;
     let spec = node.to_json();
-    let fatal = |error: &PyErr, hint: String| Failure::Fatal(format!("the mapper cannot be built: {error}{hint}"));
+    let fatal = |error: &PyErr, hint: String| {
+        let advice = error.hint.as_ref().map(|hint| format!("\nhelp: {hint}")).unwrap_or_default();
+        Failure::Fatal(format!("the mapper cannot be built: {error}{hint}{advice}"))
+    };
     if spec.get("__type").is_some() {
         return decode_partition_mapper(&spec).map_err(|error| fatal(&error, String::new()));
     }
-    read_mapper(&spec, None).map_err(|error| {
+    let evaluate: Arc<dyn Evaluate> = Arc::new(Expressions::default());
+    read_mapper(&spec, Some(&evaluate)).map_err(|error| {
         let known = error.candidates.join(", ");
         fatal(&error.error, if known.is_empty() { String::new() } else { format!("\nhelp: known: {known}") })
     })

@@ -6,16 +6,23 @@ use chrono::{DateTime, FixedOffset, NaiveDate, NaiveDateTime, Utc};
 use serde_json::{Map, Value as Json, json};
 
 use super::{Exit, Failure, Io, Outcome};
+use crate::pipeline::yaml;
 use crate::python::{PyErr, Zone};
 use crate::timetable::{
     DagRunInfo, TIMETABLE_CLASSES, TimeRestriction, Timetable, construct, decode_timetable, encode_timetable,
     from_schedule, inspect::run_json, isoformat,
 };
 
+/// Runs shown from an instant on.
+const RUNS_SHOWN: usize = 5;
+
+/// Most partitions of a window that are shown unless more are asked for.
+const WINDOW_LIMIT: usize = 10_000;
+
 /// Arguments of `partita inspect timetable`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A cron expression or preset, a class name, {"ClassName": arguments} or Airflow's serialized form, as JSON
+    /// A cron expression or preset, a class name, {"ClassName": arguments} as in a pipeline file, or Airflow's serialized form
     #[arg(required_unless_present = "jsonl")]
     timetable: Option<String>,
     /// Answer requests from standard input, one JSON object a line
@@ -27,9 +34,9 @@ pub struct Args {
     /// The clock: runs after this instant are shown
     #[arg(long, value_name = "DATE")]
     now: Option<String>,
-    /// How many runs to show
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    count: usize,
+    /// How many runs to show at most: 5 from --now on, all from --from to --to
+    #[arg(long, value_name = "N")]
+    count: Option<usize>,
     /// Show the partitions from this date on, in the timetable's zone
     #[arg(long, value_name = "DATE", requires = "to")]
     from: Option<String>,
@@ -81,15 +88,18 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     if let (Some(from), Some(to)) = (&args.from, &args.to) {
         let runs = timetable
             .iter_partition_dagrun_infos(bound(from, false)?, bound(to, true)?)
-            .and_then(|runs| runs.take(args.count).collect::<Result<Vec<_>, PyErr>>())
+            .and_then(|runs| runs.take(args.count.unwrap_or(WINDOW_LIMIT)).collect::<Result<Vec<_>, PyErr>>())
             .map_err(fatal)?;
         show(&runs, &mut text, &mut answer);
+        if args.count.is_none() && runs.len() == WINDOW_LIMIT {
+            writeln!(io.err, "note: only the first {WINDOW_LIMIT} partitions; --count N shows more")?;
+        }
     } else if args.key.is_none() {
         let Some(now) = &args.now else {
             return Err(Failure::Usage("the next runs depend on the clock: give --now DATE".to_owned()));
         };
         let now = bound(now, false)?.to_utc();
-        show(&next_runs(timetable, now, args.count).map_err(fatal)?, &mut text, &mut answer);
+        show(&next_runs(timetable, now, args.count.unwrap_or(RUNS_SHOWN)).map_err(fatal)?, &mut text, &mut answer);
     }
     if args.json {
         serde_json::to_writer_pretty(&mut *io.out, &answer).map_err(std::io::Error::from)?;
@@ -143,8 +153,10 @@ fn read(args: &Args) -> Result<Arc<dyn Timetable>, Failure> {
     let built = if TIMETABLE_CLASSES.contains(&given) {
         construct(given, &[], &Map::new())
     } else if given.trim_start().starts_with('{') {
-        let value: Json = serde_json::from_str(given)
-            .map_err(|error| Failure::Usage(format!("the timetable is not JSON: {error}")))?;
+        let source = yaml::source("TIMETABLE".into(), given.to_owned());
+        let node =
+            yaml::parse(&source).map_err(|problem| Failure::Usage(format!("the timetable: {}", problem.message)))?;
+        let value = node.to_json();
         match value.as_object() {
             Some(map) if !map.contains_key("__type") => match map.iter().next() {
                 Some((class, arguments)) if map.len() == 1 => call(class, arguments),

@@ -60,11 +60,11 @@ pub struct PlayArgs {
     pub store: Option<Utf8PathBuf>,
 
     /// The type of the run that --partition-key or --logical-date asks for
-    #[arg(long, value_name = "TYPE", value_parser = run_type)]
+    #[arg(long, value_name = "TYPE", value_parser = run_type, conflicts_with_all = ["emit", "run", "from"])]
     pub run_type: Option<DagRunType>,
 
     /// The logical date of the run that is asked for; without an offset it is UTC
-    #[arg(long, value_name = "INSTANT", value_parser = instant, conflicts_with = "run")]
+    #[arg(long, value_name = "INSTANT", value_parser = instant, conflicts_with_all = ["emit", "run", "from"])]
     pub logical_date: Option<DateTime<Utc>>,
 }
 
@@ -104,6 +104,19 @@ impl PlayArgs {
             }
         }
         Ok(())
+    }
+
+    /// True when any of these options is given.
+    pub fn any(&self) -> bool {
+        #[cfg(feature = "sqlite")]
+        let store = self.store.is_some();
+        #[cfg(not(feature = "sqlite"))]
+        let store = false;
+        store
+            || self.asks_for_a_run()
+            || self.run.is_some()
+            || self.from.is_some()
+            || ![&self.scenario, &self.dag, &self.emit, &self.producer].iter().all(|list| list.is_empty())
     }
 
     fn asks_for_a_run(&self) -> bool {
@@ -214,6 +227,9 @@ pub fn plays(args: &PlayArgs, pipeline: &Pipeline, io: &mut Io<'_>) -> Result<Ve
         let mut base = base_scenario(args, pipeline)?;
         base.name = format!("{from} to {to}");
         let window = pipeline::Window { from: window_bound(from, false)?, to: window_bound(to, true)? };
+        if window.from > window.to {
+            return Err(Failure::Usage(format!("--from {from} lies after --to {to}")));
+        }
         let notes = match pipeline::backfill(pipeline, &args.producer, window, &mut base) {
             Ok(notes) => notes,
             // With several pipelines, those without partitions by time have nothing to show.

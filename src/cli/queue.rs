@@ -51,7 +51,7 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     match &args.action {
         Action::List { queue, dag, json } => list(queue, dag.as_deref(), *json, io),
         Action::Delete { queue, dag, asset, partition_key } => {
-            let mut queue = Queue::open(queue, io)?;
+            let mut queue = Queue::open_existing(queue, io)?;
             known(&queue, dag)?;
             let asset = asset.as_deref().map(|name| asset_id(&queue, name)).transpose()?;
             let (rows, runs) =
@@ -106,7 +106,7 @@ fn delete(
 }
 
 fn list(args: &queue_store::QueueArgs, dag: Option<&str>, json: bool, io: &mut Io<'_>) -> Outcome {
-    let queue = Queue::open(args, io)?;
+    let queue = Queue::open_existing(args, io)?;
     if let Some(dag) = dag {
         known(&queue, dag)?;
     }

@@ -8,11 +8,12 @@ use chrono::{DateTime, Duration, SubsecRound, Utc};
 use super::{Failure, Io, select};
 use crate::pipeline::{self, Pipeline};
 use crate::schedule::{ScheduleError, Scheduler, SqliteStore};
+use crate::timetable::isoformat;
 
 /// Arguments that name a stored queue.
 #[derive(Debug, clap::Args)]
 pub struct QueueArgs {
-    /// The file of the queue; it is made if it is not there
+    /// The file of the queue; `emit` and `tick` make it if it is not there
     #[arg(long, value_name = "FILE", env = "PARTITA_STORE")]
     pub store: Utf8PathBuf,
     /// The pipeline whose Dags consume the events; without it, the only one below templates/
@@ -47,7 +48,28 @@ impl Queue {
         let scheduler = Scheduler::new(Box::new(store)).with_seed(pipeline.name.clone());
         let mut queue = Queue { pipeline, scheduler, at };
         queue.in_one(|queue, at| pipeline::declare(&queue.pipeline, &mut queue.scheduler, at)).map_err(failure)?;
+        if let Some(at) = queue.at {
+            let time = queue.time().map_err(failure)?;
+            if time - at > Duration::milliseconds(1) {
+                let time = isoformat(time);
+                writeln!(
+                    io.err,
+                    "note: --at lies before what the queue holds; time goes forward, so this is at {time}"
+                )?;
+            }
+        }
         Ok(queue)
+    }
+
+    /// The same for a file that must be there: whoever reads or deletes makes none.
+    pub fn open_existing(args: &QueueArgs, io: &mut Io<'_>) -> Result<Self, Failure> {
+        if !args.store.is_file() {
+            let store = &args.store;
+            return Err(Failure::Fatal(format!(
+                "there is no stored queue {store}\nhelp: `partita emit --store {store}` makes one"
+            )));
+        }
+        Self::open(args, io)
     }
 
     /// Does several things in one transaction: on disk together, or not at all. `change` gets the time, which is read while

@@ -24,7 +24,7 @@ pub struct Args {
     jsonl: bool,
 
     /// With --jsonl: requests name `dag_id` and `task_id` of this pipeline in place of `template`
-    #[arg(long, value_name = "PIPELINE", requires = "jsonl")]
+    #[arg(long, value_name = "PIPELINE")]
     pipeline: Option<Utf8PathBuf>,
 
     #[command(flatten)]
@@ -47,7 +47,7 @@ pub struct Args {
     format: Format,
 
     /// Write each text to a file below this folder in place of printing it
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", conflicts_with = "format")]
     out: Option<Utf8PathBuf>,
 
     /// Print secrets as they are
@@ -70,7 +70,15 @@ pub enum Format {
 /// Renders template fields.
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     if args.jsonl {
+        if args.play.any() || args.show_secrets {
+            return Err(Failure::Usage(
+                "with --jsonl the requests say which run it is: no other option but --pipeline".into(),
+            ));
+        }
         return render_jsonl::run(args.pipeline.as_deref(), io);
+    }
+    if let Some(pipeline) = &args.pipeline {
+        return Err(Failure::Usage(format!("--pipeline goes with --jsonl; write `partita render {pipeline}`")));
     }
     let pipelines = select::pipelines(&args.pipelines, io)?;
     args.play.check(&pipelines)?;
@@ -94,7 +102,8 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
             if let Some(task_id) = &play.task_id {
                 outcome.runs.iter_mut().for_each(|run| run.tasks.retain(|task| task.task_id == *task_id));
             }
-            check_map_index(args, &outcome)?;
+            check_map_index(args, pipeline, &outcome)?;
+            keep_shown(&mut outcome, &shown);
             failed |= outcome.failed();
             rendered += outcome.runs.iter().map(|run| run.tasks.len()).sum::<usize>();
             let masker = if args.show_secrets { Masker::default() } else { renderer.masker() };
@@ -159,10 +168,24 @@ fn check_tasks(args: &Args, pipelines: &[Pipeline]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn check_map_index(args: &Args, outcome: &pipeline::Outcome) -> Result<(), Failure> {
+/// Takes out what is not asked for: it is neither shown nor counted.
+fn keep_shown(outcome: &mut pipeline::Outcome, shown: &Shown<'_>) {
+    for run in &mut outcome.runs {
+        run.tasks.retain(|task| shown.task(&task.task_id));
+        for task in &mut run.tasks {
+            task.fields.retain(|field| shown.field(&field.name));
+        }
+        run.tasks.retain(|task| !task.fields.is_empty());
+    }
+}
+
+fn check_map_index(args: &Args, pipeline: &Pipeline, outcome: &pipeline::Outcome) -> Result<(), Failure> {
     let Some(index) = args.map_index else { return Ok(()) };
+    let has_task = |dag_id: &str| {
+        pipeline.dag(dag_id).is_some_and(|dag| dag.tasks.iter().any(|task| args.task.contains(&task.task_id)))
+    };
     let runs = outcome.runs.iter().filter(|run| args.play.dag.is_empty() || args.play.dag.contains(&run.run.dag_id));
-    for run in runs {
+    for run in runs.filter(|run| has_task(&run.run.dag_id)) {
         if !run.tasks.iter().any(|task| args.task.contains(&task.task_id)) {
             return Err(Failure::Usage(format!(
                 "map index {index} is out of range in {} of {}",

@@ -97,6 +97,11 @@ pub(super) fn advice(name: &str, run: &DagRun, profile: Profile) -> Option<Strin
     if let Some(text) = removed(name) {
         return Some(text.to_owned());
     }
+    if Key::parse(name).is_some() {
+        return Some(format!(
+            "expressions of `user_defined_macros` and `user_defined_filters` see no context: give `{name}` as an argument"
+        ));
+    }
     if let Some(close) = closest(name, run) {
         return Some(format!("did you mean `{close}`?"));
     }

@@ -15,6 +15,14 @@ use crate::python::{self, PyErr, PyResult, Value, View, view};
 pub trait Evaluate: fmt::Debug + Send + Sync {
     /// The value of the expression: an object, not its text.
     fn evaluate(&self, expression: &str, names: &[(&str, Value)]) -> PyResult<Value>;
+
+    /// Whether it is an expression at all.
+    ///
+    /// # Errors
+    /// What the parser says, before any key comes.
+    fn check(&self, _expression: &str) -> PyResult<()> {
+        Ok(())
+    }
 }
 
 /// The expressions of an [`ExpressionMapper`].

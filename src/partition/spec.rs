@@ -207,6 +207,14 @@ impl Reader<'_> {
             let error = PyErr::unsupported("ExpressionMapper here");
             return Err(SpecError { pointer: pointer.to_owned(), error, candidates: &[] });
         };
+        let given: Vec<(String, &Json)> = match arguments {
+            Json::Object(map) => map.iter().map(|(name, value)| (join(pointer, name), value)).collect(),
+            one => vec![(pointer.to_owned(), one)],
+        };
+        for (place, text) in given.iter().filter_map(|(place, value)| Some((place, value.as_str()?))) {
+            let wrong = |error| SpecError { pointer: place.clone(), error, candidates: &[] };
+            evaluate.check(text).map_err(wrong)?;
+        }
         ExpressionMapper::read(arguments, Arc::clone(evaluate))
             .map(|mapper| Object::Mapper(Arc::new(mapper)))
             .map_err(|error| SpecError { pointer: pointer.to_owned(), error, candidates: &[] })

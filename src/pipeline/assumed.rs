@@ -38,6 +38,8 @@ pub fn assumed_run(pipeline: &Pipeline, scenario: &Scenario, dag: &Dag, asked: &
         None => None,
     };
     let run_type = asked.run_type.unwrap_or(match (by_assets, &asked.partition_key) {
+        // A run made from asset events never has a logical date; one that has was triggered by hand.
+        (true, _) if asked.logical_date.is_some() => DagRunType::Manual,
         (true, _) => DagRunType::AssetTriggered,
         (false, Some(_)) if timetable.partitioned() && !timetable.partitioned_at_runtime() => DagRunType::Scheduled,
         _ => DagRunType::Manual,

@@ -14,6 +14,7 @@ use super::scenario::scenario_from_source;
 use super::source::{Place, Problem, Severity, Source, suggestion};
 use super::yaml::{self, Kind, Node};
 use crate::asset::{Asset, AssetAlias, AssetArgs, AssetClass, AssetCondition, parse_expression};
+use crate::partition::Evaluate as _;
 
 /// File names a pipeline folder is searched for, in this order.
 pub const FILE_NAMES: [&str; 3] = ["pipeline.yaml", "pipeline.yml", "pipeline.json"];
@@ -260,7 +261,10 @@ pub(super) fn user_defined(reader: &mut Reader, node: Option<&Node>, what: &str)
     for (name, _, value) in reader.entries(node, &format!("`{what}`")).unwrap_or_default() {
         let expression = value.get("expression").filter(|_| value.single_key().is_some());
         if let Some(expression) = expression {
-            let _ = reader.string(expression, &format!("the expression of `{name}`"));
+            let text = reader.string(expression, &format!("the expression of `{name}`"));
+            if let Some(error) = text.and_then(|text| Expressions::default().check(&text).err()) {
+                reader.problem(Problem::error(error.message, expression.place.clone()).maybe_help(error.hint));
+            }
         } else if what == "user_defined_filters" {
             let problem = Problem::error(format!("filter `{name}` is not an expression"), value.place.clone());
             reader.problem(

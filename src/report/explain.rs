@@ -4,13 +4,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use super::render::instant;
 use super::trace::{counted, keys_text, rule_text, wait_text};
 use crate::asset::{AssetCondition, AssetEvent, AssetKey};
 use crate::partition::{KeyStep, Mapper};
-use crate::python::strptime;
+use crate::python::{PyErr, strptime};
 use crate::schedule::{AssetWait, DagRun, Decision, PendingStatus, ScheduleError, Scheduler};
 
 const BOLD: Style = Style::new().bold();
@@ -115,6 +115,40 @@ pub fn explainable(scheduler: &Scheduler) -> Result<Vec<String>, ScheduleError> 
     names.extend(scheduler.pending()?.into_iter().map(|row| row.partition_key));
     names.extend(Teller { scheduler }.events()?.into_iter().filter_map(|event| event.partition_key));
     Ok(names.into_iter().collect())
+}
+
+/// The same as data: `trace`, the decisions in order, and `pending`.
+///
+/// # Errors
+/// When the store fails.
+pub fn explain_json(scheduler: &Scheduler, wanted: &Wanted<'_>) -> Result<Json, ScheduleError> {
+    let mut pending = scheduler.pending_status()?;
+    let text = |error: serde_json::Error| ScheduleError::Python(PyErr::value_error(error.to_string()));
+    let entries: Vec<Json> =
+        scheduler.trace().iter().map(serde_json::to_value).collect::<Result<_, _>>().map_err(text)?;
+    let of_dag = |entry: &Json| entry.get("dag_id").and_then(Json::as_str).is_none_or(|dag_id| wanted.dag(dag_id));
+    let mut trace: Vec<&Json> = entries.iter().filter(|entry| of_dag(entry)).collect();
+    if let Some(what) = wanted.what {
+        // Decisions that name the run or the key, and what the events they name went through.
+        let named = trace.iter().filter(|entry| names(entry, what));
+        let events: BTreeSet<i64> = named.flat_map(|entry| event_ids(entry)).collect();
+        trace.retain(|entry| names(entry, what) || event_ids(entry).iter().any(|event| events.contains(event)));
+        let keys: BTreeSet<&str> = trace.iter().filter_map(|entry| entry.get("partition_key")?.as_str()).collect();
+        pending.retain(|status| keys.contains(status.partition_key.as_str()));
+    }
+    pending.retain(|status| wanted.dag(&status.dag_id));
+    Ok(json!({"trace": trace, "pending": pending}))
+}
+
+fn names(entry: &Json, what: &str) -> bool {
+    let is = |field: &str| entry.get(field).and_then(Json::as_str) == Some(what);
+    is("run_id") || is("partition_key") || entry.pointer("/status/partition_key").and_then(Json::as_str) == Some(what)
+}
+
+fn event_ids(entry: &Json) -> Vec<i64> {
+    let one = entry.get("event").and_then(Json::as_i64);
+    let many = entry.get("events").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_i64);
+    one.into_iter().chain(many).collect()
 }
 
 struct Teller<'a> {

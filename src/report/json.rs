@@ -116,7 +116,8 @@ fn line(
     object
 }
 
-fn run_json(run: &RunOutcome) -> Map<String, Json> {
+/// A run without its tasks.
+pub fn run_json(run: &RunOutcome) -> Map<String, Json> {
     let dag_run = &run.run;
     let events: Vec<Json> = dag_run
         .consumed_asset_events

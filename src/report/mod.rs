@@ -11,8 +11,8 @@ mod resolve;
 mod trace;
 
 pub use context::{context_json, context_table};
-pub use explain::{Wanted, explain_text, explainable};
-pub use json::{render_json, render_jsonl, resolve_json};
+pub use explain::{Wanted, explain_json, explain_text, explainable};
+pub use json::{render_json, render_jsonl, resolve_json, run_json};
 pub use problems::{Excerpt, excerpt, problems};
 pub use render::{Shown, field_error, instant, render_text, run_heading};
 pub use resolve::resolve_text;

@@ -6,9 +6,9 @@ use anstyle::{AnsiColor, Style};
 use chrono::{DateTime, Timelike, Utc};
 
 use super::problems::{Excerpt, excerpt};
-use crate::pipeline::{Origin, Outcome, RunOutcome, Severity, TaskResult};
+use crate::pipeline::{Origin, Outcome, PendingOutcome, RunOutcome, Severity, TaskResult};
 use crate::render::{FieldError, RenderedField, display};
-use crate::run::AssetEventReference;
+use crate::run::{AssetEventReference, DagRunType};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -75,6 +75,9 @@ pub fn render_text(outcome: &Outcome, shown: &Shown<'_>, mask: &dyn Fn(&str) -> 
     if count == 0 {
         let _ = writeln!(out, "\nno run renders anything");
     }
+    if let Some(pending) = pending(outcome, shown) {
+        let _ = writeln!(out, "\n{DIM}pending:{DIM:#} {pending}");
+    }
     if !outcome.log.is_empty() || !outcome.warnings.is_empty() {
         out.push('\n');
     }
@@ -85,6 +88,32 @@ pub fn render_text(outcome: &Outcome, shown: &Shown<'_>, mask: &dyn Fn(&str) -> 
         let _ = writeln!(out, "{YELLOW}warning:{YELLOW:#} {}", mask(warning));
     }
     out
+}
+
+/// What still waits, in one line: `partita resolve` and `partita explain` say for what.
+fn pending(outcome: &Outcome, shown: &Shown<'_>) -> Option<String> {
+    let mut dags: Vec<(&str, Vec<&PendingOutcome>)> = Vec::new();
+    for pending in outcome.pending.iter().filter(|pending| shown.dag(&pending.dag_id)) {
+        match dags.iter_mut().find(|(dag_id, _)| *dag_id == pending.dag_id) {
+            Some((_, of_dag)) => of_dag.push(pending),
+            None => dags.push((&pending.dag_id, vec![pending])),
+        }
+    }
+    let one = |(dag_id, of_dag): &(&str, Vec<&PendingOutcome>)| match of_dag.as_slice() {
+        [one] => {
+            let key = one.partition_key.as_deref().map(|key| format!(" {key:?}")).unwrap_or_default();
+            let waits: Vec<String> = one
+                .assets
+                .iter()
+                .filter(|asset| !asset.satisfied)
+                .map(|asset| format!("{}: {}", asset.asset.name, asset.reason))
+                .collect();
+            let waits = if waits.is_empty() { String::new() } else { format!(" ({})", waits.join("; ")) };
+            format!("{dag_id}{key}{waits}")
+        }
+        many => format!("{dag_id}, {} partitions", many.len()),
+    };
+    (!dags.is_empty()).then(|| dags.iter().map(one).collect::<Vec<_>>().join("; "))
 }
 
 /// The line that says which run it is, which date it has and why, and the events behind it.
@@ -102,6 +131,9 @@ pub fn run_heading(out: &mut String, run: &RunOutcome) {
     let _ = writeln!(out, "{BOLD}{}{BOLD:#}  {GREEN}{}{GREEN:#}{gap}{facts}", dag_run.dag_id, run.label());
     match run.origin {
         Origin::Events => {}
+        Origin::Step if dag_run.run_type == DagRunType::Backfill => {
+            let _ = writeln!(out, "  {DIM}of the backfill: {}{DIM:#}", dag_run.run_id);
+        }
         Origin::Step => {
             let _ = writeln!(
                 out,
@@ -112,6 +144,13 @@ pub fn run_heading(out: &mut String, run: &RunOutcome) {
         }
         Origin::Given => {
             let _ = writeln!(out, "  {DIM}as given: {}{DIM:#}", dag_run.run_id);
+        }
+        Origin::Assumed if dag_run.partition_key.is_none() || dag_run.run_type != DagRunType::AssetTriggered => {
+            let kind = dag_run.run_type.value();
+            let _ = writeln!(
+                out,
+                "  {YELLOW}assumed:{YELLOW:#} nothing made this run; it is the {kind} run that the command asks for"
+            );
         }
         Origin::Assumed => {
             let _ = writeln!(
