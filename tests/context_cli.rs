@@ -104,3 +104,12 @@ fn runs_of_a_pipeline() {
         .success()
         .stdout_has("partition_key  str  2026-03-10T09");
 }
+
+#[test]
+fn a_name_that_is_none_of_the_context_is_noted() {
+    Project::new()
+        .file("run.json", RUN)
+        .run(&["context", "--run", "run.json", "--name", "partition_kye"])
+        .success()
+        .stderr_has("note: `partition_kye` is no name of the context: did you mean `partition_key`?");
+}

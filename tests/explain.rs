@@ -230,3 +230,30 @@ fn a_stored_queue_is_explained_too() {
     let ran = project.run(&["explain", "--pipeline", ".", "--store", "none.db"]).code(3);
     assert!(ran.stderr.contains("there is no stored queue none.db"), "{}", ran.stderr);
 }
+
+#[test]
+fn json_is_about_what_is_asked() {
+    let project = hourly().file(
+        "scenarios/s.yaml",
+        r#"
+        now: "2026-03-10T12:00:00Z"
+        steps:
+          - {emit: orders, partition_key: "2026-03-10T09:00:00"}
+          - {emit: orders, partition_key: "2026-03-11T09:00:00"}
+        "#,
+    );
+    let ran = project.run(&["explain", "--pipeline", ".", "--json", "2026-03-11"]).success();
+    let document: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    let pending = document["pending"].as_array().expect("a list");
+    assert_eq!(pending.len(), 1, "{document}");
+    assert!(!document["trace"].to_string().contains("2026-03-10T09:00:00"), "{document}");
+    assert!(document["trace"].to_string().contains("2026-03-11T09:00:00"), "{document}");
+    project.run(&["explain", "--pipeline", ".", "--json", "nothing"]).code(2);
+}
+
+#[test]
+fn a_run_that_is_only_asked_for() {
+    let ran =
+        hourly().run(&["explain", "--pipeline", ".", "--partition-key", "2026-03-10", "--dag", "daily"]).success();
+    says(&ran.stdout, &["daily  2026-03-10   partition_date 2026-03-10 00:00 UTC (RollupMapper; decoded)", "assumed:"]);
+}

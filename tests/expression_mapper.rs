@@ -79,3 +79,13 @@ fn macros_make_dates_for_windows() {
     assert_eq!(naive.expect("a mapper").to_partition_date("k").expect_err("refused").class, "Unsupported");
     assert_eq!(rollup.to_partition_date("nope").expect_err("raises").class, "ValueError");
 }
+
+#[test]
+fn what_is_no_expression_is_refused_when_the_file_is_read() {
+    let pieces = mapper(r#"{ExpressionMapper: {to_downstream: "{{ key[:4] }}-{{ key[4:6] }}"}}"#).expect_err("refused");
+    assert_eq!(pieces, r#""{{ key[:4] }}-{{ key[4:6] }}" is a template, where one Jinja expression is expected"#);
+    let cut = mapper(r#"{ChainMapper: [{ExpressionMapper: "{{ key[:4 }}"}, IdentityMapper]}"#).expect_err("refused");
+    assert!(cut.starts_with(r#""{{ key[:4 }}" is no Jinja expression: "#), "{cut}");
+    let filter = mapper(r#"{ExpressionMapper: "{{ key | uper }}"}"#).expect_err("refused");
+    assert!(filter.contains("No filter named 'uper'"), "{filter}");
+}

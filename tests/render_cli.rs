@@ -438,3 +438,81 @@ fn a_mapped_task_without_end_is_refused() {
         .stdout_has("LimitExceeded: 40000 task instances of one mapped task; the limit is 10000");
     project.run(&["render", "p", "--task", "t", "--map-index", "39999"]).success();
 }
+
+#[test]
+fn what_is_not_asked_for_neither_fails_nor_shows() {
+    let project = pipeline(
+        "      good: {operator: BashOperator, bash_command: \"echo\", env: {A: \"{{ nope }}\"}}\n\
+         \x20     bad: {operator: BashOperator, bash_command: \"{{ nope }}\"}\n",
+    );
+    project.run(&["render", "p"]).code(1);
+    project.run(&["render", "p", "--task", "good"]).code(1);
+    project.run(&["render", "p", "--task", "good", "--field", "bash_command"]).success();
+    project.run(&["render", "p", "--task", "bad"]).code(1);
+    project.run(&["render", "p", "--field", "env"]).code(1);
+}
+
+#[test]
+fn a_map_index_of_one_dag_among_several() {
+    let project = Project::new()
+        .file(
+            "p/pipeline.yaml",
+            r#"
+            assets: {orders: "s3://lake/orders"}
+            dags:
+              make: {schedule: null, tasks: {t: {outlets: [orders]}}}
+              use:
+                schedule: orders
+                tasks:
+                  m: {operator: BashOperator, expand: {bash_command: ["a {{ ti.map_index }}", "b {{ ti.map_index }}"]}}
+            "#,
+        )
+        .file("p/scenarios/s.yaml", "now: \"2026-03-10T12:00:00Z\"\nsteps: [{run: make}]\n");
+    project.run(&["render", "p", "--task", "m", "--map-index", "1"]).success().stdout_has("| b 1");
+    project.run(&["render", "p", "--task", "m", "--map-index", "2"]).code(2).stderr_has("out of range in m of use");
+}
+
+#[test]
+fn options_that_would_be_ignored_are_refused() {
+    let project = pipeline("      t: {operator: BashOperator, bash_command: \"echo\"}\n");
+    let refused: [&[&str]; 6] = [
+        &["--pipeline", "p"],
+        &["--jsonl", "--logical-date", "2026-03-10T00:00:00Z"],
+        &["p", "--out", "x", "--format", "json"],
+        &["p", "--from", "2026-03-11", "--to", "2026-03-10"],
+        &["p", "--emit", "orders=2026-03-10T09:00:00", "--run-type", "manual"],
+        &["p", "--from", "2026-03-10", "--to", "2026-03-10", "--logical-date", "2026-03-10T00:00:00Z"],
+    ];
+    for args in refused {
+        project.run(&[&["render"], args].concat()).code(2);
+    }
+}
+
+#[test]
+fn what_waits_is_said() {
+    let project = Project::new().file(
+        "p/pipeline.yaml",
+        r#"
+            assets: {orders: "s3://lake/orders"}
+            dags:
+              daily:
+                schedule:
+                  PartitionedAssetTimetable:
+                    assets: orders
+                    default_partition_mapper: {RollupMapper: {upstream_mapper: StartOfDayMapper, window: DayWindow}}
+                tasks: {t: {operator: BashOperator, bash_command: "echo"}}
+            "#,
+    );
+    let day = ["render", "p", "--emit", "orders=2026-03-10T09:00:00"];
+    project.run(&day).success().stdout_has("pending: daily \"2026-03-10\" (orders: 1 of 24 keys, WaitForAll())");
+    let days = [&day[..], &["--emit", "orders=2026-03-11T09:00:00"]].concat();
+    project.run(&days).success().stdout_has("pending: daily, 2 partitions");
+}
+
+#[test]
+fn a_logical_date_means_a_run_by_hand() {
+    let project =
+        pipeline("      t: {operator: BashOperator, bash_command: \"{{ dag_run.run_type.value }} {{ ds }}\"}\n");
+    let ran = project.run(&["render", "p", "--logical-date", "2026-03-10T00:00:00Z"]).success();
+    ran.stdout_has("| manual 2026-03-10").stdout_has("it is the manual run that the command asks for");
+}

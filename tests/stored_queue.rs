@@ -109,3 +109,20 @@ fn rendering_does_not_touch_the_file() {
         partita::schedule::Store::assets(&store).expect("read").into_iter().map(|row| row.key.name).collect();
     assert_eq!(names, ["orders"], "{before}");
 }
+
+#[test]
+fn who_only_reads_makes_no_queue() {
+    let project = project();
+    for args in [&["queue", "list"][..], &["queue", "delete", "--dag", "daily"]] {
+        project.run(&with(args)).code(3).stderr_has("there is no stored queue q.db");
+    }
+    assert!(project.tree(".").iter().all(|path| !path.contains("q.db")));
+}
+
+#[test]
+fn a_time_before_what_is_stored_is_noted() {
+    let project = project();
+    project.run(&with(&["emit", "orders"])).success().stderr("");
+    let early = ["emit", "orders", "--store", "q.db", "--pipeline", ".", "--at", "2026-03-09T00:00:00Z"];
+    project.run(&early).success().stderr_has("note: --at lies before what the queue holds");
+}

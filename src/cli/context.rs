@@ -1,6 +1,6 @@
 //! `partita context`
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use camino::Utf8PathBuf;
@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use super::play_args::{self, PlayArgs};
 use super::{Exit, Failure, Io, Outcome, select};
 use crate::context::{self, Context, Entry, Masker, Surroundings};
-use crate::jinja::Engine;
+use crate::jinja::{Engine, Names};
 use crate::pipeline::{Pipeline, PlayedRun, Renderer};
 use crate::python::Plain;
 use crate::report;
@@ -57,9 +57,8 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
         Some(file) if args.pipelines.is_empty() => alone(args, file, &mut answer, io)?,
         _ => played(args, &mut answer, io)?,
     }
-    if let Some(name) = args.name.iter().find(|name| answer.tasks > 0 && !answer.names.contains(*name)) {
-        let known: Vec<&str> = answer.names.iter().map(String::as_str).collect();
-        return Err(select::unknown("name", name, &known));
+    for (name, advice) in &answer.unknown {
+        writeln!(io.err, "note: `{name}` is no name of the context: {advice}")?;
     }
     if answer.tasks == 0 {
         writeln!(io.err, "note: no run has such a task")?;
@@ -76,7 +75,7 @@ struct Answer {
     text: String,
     documents: Vec<Json>,
     tasks: usize,
-    names: BTreeSet<String>,
+    unknown: BTreeMap<String, String>,
 }
 
 impl Answer {
@@ -84,7 +83,9 @@ impl Answer {
         let mut interp = Plain { now, ..Plain::default() };
         let mut entries: Vec<Entry> = context::describe(context, &mut interp);
         if !args.name.is_empty() {
-            self.names.extend(entries.iter().map(|entry| entry.name.to_string()));
+            for name in args.name.iter().filter(|name| !entries.iter().any(|entry| entry.name == **name)) {
+                self.unknown.insert(name.clone(), context.hint(name).unwrap_or_default());
+            }
             entries.retain(|entry| args.name.iter().any(|name| name == entry.name));
         }
         let hidden = if args.show_secrets { &Masker::default() } else { masker };

@@ -89,17 +89,17 @@ pub(super) fn advice(name: &str, run: &DagRun, profile: Profile) -> Option<Strin
     if profile != Profile::Airflow33 {
         return None;
     }
-    if let Some(key) = Key::parse(name)
-        && key.needs_logical_date()
-    {
+    let key = Key::parse(name);
+    if let Some(key) = key.filter(|key| key.needs_logical_date() && run.logical_date.is_none()) {
         return Some(format!("{}: {}", why_undated(run), instead(key, run)));
     }
     if let Some(text) = removed(name) {
         return Some(text.to_owned());
     }
-    if Key::parse(name).is_some() {
+    if key.is_some() {
         return Some(format!(
-            "expressions of `user_defined_macros` and `user_defined_filters` see no context: give `{name}` as an argument"
+            "the run has `{name}`, but an import without `with context` and expressions of `user_defined_macros` do not \
+             see it: give it as an argument"
         ));
     }
     if let Some(close) = closest(name, run) {

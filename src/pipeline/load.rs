@@ -218,7 +218,14 @@ pub(super) fn asset_expression(
     };
     let name = text.get(error.range.clone()).unwrap_or_default().trim_matches(['"', '\'']).to_owned();
     let place = inside(&node.place, &text, error.range.clone());
-    let problem = if error.error.class == "NameError" {
+    let problem = if text.contains("://") && !text.contains(['"', '\'']) {
+        let named = pipeline.assets.iter().find(|def| def.asset.uri == text.trim());
+        let help = match named {
+            Some(def) => format!("write its name: `{}`", def.key),
+            None => "declare it under `assets` of the pipeline and write its name".to_owned(),
+        };
+        Problem::error(format!("`{text}` is a URI, where assets are named"), node.place.clone()).help(help)
+    } else if error.error.class == "NameError" {
         Problem::error(format!("unknown asset `{name}`"), place)
             .maybe_help(suggestion(&name, pipeline.assets.iter().map(|def| def.key.as_str())))
     } else {
