@@ -269,3 +269,21 @@ fn the_first_sample_holds_the_example_of_the_design() {
     // Nothing else happens in it.
     assert_eq!(sample["steps"].take(), design["steps"]);
 }
+
+#[test]
+fn schedules_and_operators_that_are_close_to_nothing() {
+    for (dag, expected) in [
+        ("{schedule: \"* * * *\"}", "Exactly 5, 6 or 7 columns"),
+        ("{schedule: \"@dayly\"}", "presets are @once"),
+        ("{schedule: \"s3://x/a\"}", "is a URI, where assets are named"),
+        ("{schedule: \"s3://x/a\"}", "write its name: `a`"),
+        ("{tasks: {t: {operator: FooOperator, x: 1}}}", "add `template_fields: [...]`"),
+        ("{tasks: {t: {operator: BashOperater, x: 1}}}", "did you mean `BashOperator`?"),
+    ] {
+        let ran = Project::new()
+            .raw("p/pipeline.yaml", &format!("assets: {{a: \"s3://x/a\"}}\ndags: {{d: {dag}}}\n"))
+            .run(&["render", "p"])
+            .code(3);
+        assert!(ran.stderr.contains(expected), "{dag}: {}", ran.stderr);
+    }
+}

@@ -516,3 +516,26 @@ fn a_logical_date_means_a_run_by_hand() {
     let ran = project.run(&["render", "p", "--logical-date", "2026-03-10T00:00:00Z"]).success();
     ran.stdout_has("| manual 2026-03-10").stdout_has("it is the manual run that the command asks for");
 }
+
+#[test]
+fn a_secret_param_that_a_run_overrides_is_hidden() {
+    let project = Project::new()
+        .file(
+            "p/pipeline.yaml",
+            r#"
+            secrets: [internal_code]
+            dags:
+              d:
+                schedule: null
+                params: {password: of-the-dag, internal_code: zz-of-dag}
+                tasks: {t: {operator: BashOperator, bash_command: "{{ params.password }} {{ params.internal_code }}"}}
+            "#,
+        )
+        .file(
+            "p/scenarios/s.yaml",
+            "now: \"2026-03-10T12:00:00Z\"\nsteps: [{run: d, conf: {password: of-the-run, internal_code: zz-of-run}}]\n",
+        );
+    project.run(&["render", "p"]).success().stdout_has("| *** ***");
+    project.run(&["render", "p", "--show-secrets"]).success().stdout_has("| of-the-run zz-of-run");
+    project.run(&["context", "p", "--name", "dag_run"]).success().stdout_has("'password': '***'");
+}

@@ -88,9 +88,10 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     let mut failed = false;
     let mut documents = Vec::new();
     let mut first = true;
-    let mut rendered = 0;
+    let (mut rendered, mut plays) = (0, 0);
     for pipeline in &pipelines {
         for play in play_args::plays(&args.play, pipeline, io)? {
+            plays += 1;
             let played = play.play(pipeline)?;
             let mut renderer = Renderer::new(&engine, pipeline, &play.scenario, played.clock).with_played(&played);
             renderer.map_index = args.map_index;
@@ -133,7 +134,9 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     }
     if rendered == 0 {
         io.out.flush()?;
-        writeln!(io.err, "note: nothing was rendered")?;
+        let help =
+            if plays == 0 { ": no scenario; name a run by --partition-key, --emit, --run or --from" } else { "" };
+        writeln!(io.err, "note: nothing was rendered{help}")?;
     }
     Ok(Exit::findings_if(failed))
 }

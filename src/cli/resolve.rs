@@ -81,7 +81,7 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
             let masker = if args.show_secrets {
                 Masker::default()
             } else {
-                Renderer::new(&engine, pipeline, &play.scenario, played.clock).masker()
+                Renderer::new(&engine, pipeline, &play.scenario, played.clock).with_played(&played).masker()
             };
             let mask = |text: &str| masker.mask(text).into_owned();
             match args.format {

@@ -292,7 +292,11 @@ impl<'a> Renderer<'a> {
             secrets.add_connection(connection);
         }
         secrets.add_named(&self.variables);
-        secrets.add_named(&self.scenario.conf);
+        let confs = || {
+            let of_runs = self.dag_runs.iter().filter_map(|run| run.get("conf").and_then(Json::as_object));
+            std::iter::once(&self.scenario.conf).chain(of_runs)
+        };
+        confs().for_each(|conf| secrets.add_named(conf));
         for values in self.scenario.xcom.values().filter_map(Json::as_object) {
             secrets.add_named(values);
         }
@@ -310,7 +314,7 @@ impl<'a> Renderer<'a> {
             };
             declared(&self.variables);
             declared(&self.connections);
-            declared(&self.scenario.conf);
+            confs().for_each(&mut declared);
             for dag in &self.pipeline.dags {
                 declared(&dag.params);
                 dag.tasks.iter().for_each(|task| declared(&task.params));

@@ -92,6 +92,10 @@ fn refuse<T>(reader: &mut Reader, error: &PyErr, place: Place) -> Option<T> {
     None
 }
 
+/// Presets that Airflow documents.
+const PRESETS: [&str; 9] =
+    ["@once", "@continuous", "@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@quarterly", "@yearly"];
+
 /// A plain string: a timetable without arguments, an asset expression, or a cron string.
 fn text_schedule(
     reader: &mut Reader,
@@ -110,6 +114,9 @@ fn text_schedule(
     if parse_expression(text, false, &lookup).is_err() && looks_like_cron(text) {
         return match from_schedule(Some(text), around.zone, false) {
             Ok(timetable) => Some(timetable),
+            Err(error) if text.starts_with('@') => {
+                refuse(reader, &error.with_hint(format!("presets are {}", PRESETS.join(", "))), node.place.clone())
+            }
             Err(error) => refuse(reader, &error, node.place.clone()),
         };
     }
@@ -123,7 +130,9 @@ fn text_schedule(
 }
 
 fn looks_like_cron(text: &str) -> bool {
-    text.starts_with('@') || (text.split_whitespace().count() >= 5 && !text.contains(['(', ')', '"', '&']))
+    // No name of an asset begins like this.
+    let starts = text.starts_with(|first: char| matches!(first, '@' | '*') || first.is_ascii_digit());
+    starts && !text.contains("://") || (text.split_whitespace().count() >= 5 && !text.contains(['(', ')', '"', '&']))
 }
 
 fn class_schedule(

@@ -213,7 +213,11 @@ fn resolve_fields(
         }
         (None, None, Some(name)) => {
             let place = fields.get("operator").map_or(&task.place, |node| &node.place).clone();
-            let close = closest(name, operators::names()).map(|close| format!("did you mean `{close}`?"));
+            // Every name ends in "Operator": what stands before it must be alike too.
+            let stem = |name: &str| name.trim_end_matches("Operator").to_lowercase();
+            let close = closest(name, operators::names())
+                .filter(|close| strsim::damerau_levenshtein(&stem(name), &stem(close)) * 2 < stem(name).len())
+                .map(|close| format!("did you mean `{close}`?"));
             reader.problem(
                 Problem::error(format!("unknown operator `{name}`: its template fields must be given"), place)
                     .maybe_help(close.or_else(|| {
