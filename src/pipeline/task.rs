@@ -213,11 +213,12 @@ fn resolve_fields(
         }
         (None, None, Some(name)) => {
             let place = fields.get("operator").map_or(&task.place, |node| &node.place).clone();
-            // Every name ends in "Operator": what stands before it must be alike too.
-            let stem = |name: &str| name.trim_end_matches("Operator").to_lowercase();
-            let close = closest(name, operators::names())
-                .filter(|close| strsim::damerau_levenshtein(&stem(name), &stem(close)) * 2 < stem(name).len())
-                .map(|close| format!("did you mean `{close}`?"));
+            // Every name ends in "Operator": the letters that differ must be few for what stands before it.
+            let alike = |close: &&str| {
+                let distance = strsim::damerau_levenshtein(&name.to_lowercase(), &close.to_lowercase());
+                distance * 2 < close.trim_end_matches("Operator").len()
+            };
+            let close = closest(name, operators::names()).filter(alike).map(|close| format!("did you mean `{close}`?"));
             reader.problem(
                 Problem::error(format!("unknown operator `{name}`: its template fields must be given"), place)
                     .maybe_help(close.or_else(|| {
