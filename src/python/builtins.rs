@@ -60,6 +60,12 @@ pub(crate) fn push_repr(value: &Value, out: &mut String, it: &mut dyn Interp) ->
         View::Int(int) => {
             let _ = write!(out, "{int}");
         }
+        View::Object(_) => {
+            let text = repr(value, it)?;
+            // a list that holds one list many times prints to far more than it takes in memory
+            it.charge(12 + text.len() as u64 / 8)?;
+            out.push_str(&text);
+        }
         _ => out.push_str(&repr(value, it)?),
     }
     Ok(())

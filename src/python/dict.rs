@@ -184,6 +184,7 @@ impl Dict {
         if self.size() != other.size() {
             return Ok(false);
         }
+        it.charge(8 + self.size() as u64)?;
         for (key, value) in self.items() {
             match other.get(&key)? {
                 Some(theirs) if identical_or_equal(&value, &theirs, it)? => {}

@@ -14,6 +14,8 @@ thread_local! {
     static DEPTH: Cell<usize> = const { Cell::new(0) };
     static REPR: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
     static DROPPING: Cell<usize> = const { Cell::new(0) };
+    static HASHING: Cell<(usize, u64)> = const { Cell::new((0, 0)) };
+    static DEBT: Cell<u64> = const { Cell::new(0) };
     static DROPS: RefCell<Vec<Vec<Value>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -63,6 +65,44 @@ impl Drop for ReprGuard {
         REPR.with(|active| active.borrow_mut().pop());
         self.0.take();
     }
+}
+
+/// Objects one hashed value may consist of, each counted as often as it occurs.
+const MAX_HASHED: u64 = 1 << 20;
+
+/// A step of hashing an object; leaving it is dropping it.
+pub(crate) struct Hashing(Depth);
+
+impl Hashing {
+    /// Goes into an object that is hashed. `LimitExceeded` when it is nested too deeply, or consists of too many objects: a
+    /// tuple that holds one tuple twice, which holds one tuple twice, and so on is small in memory and endless to hash.
+    pub(crate) fn enter() -> PyResult<Hashing> {
+        let depth = Depth::enter()?;
+        HASHING.with(|hashing| {
+            let (nested, count) = hashing.get();
+            let count = if nested == 0 { 1 } else { count + 1 };
+            if count > MAX_HASHED {
+                return Err(PyErr::limit(format!("hashing a value that consists of more than {MAX_HASHED} objects")));
+            }
+            hashing.set((nested + 1, count));
+            DEBT.with(|debt| debt.set(debt.get().saturating_add(8)));
+            Ok(Hashing(depth))
+        })
+    }
+}
+
+impl Drop for Hashing {
+    fn drop(&mut self) {
+        HASHING.with(|hashing| {
+            let (nested, count) = hashing.get();
+            hashing.set((nested.saturating_sub(1), count));
+        });
+    }
+}
+
+/// Steps that were taken where nothing could be charged; whoever charges next adds them.
+pub(crate) fn take_debt() -> u64 {
+    DEBT.with(Cell::take)
 }
 
 /// The address of an object, as an identity.

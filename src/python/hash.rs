@@ -7,7 +7,7 @@ use num_bigint::BigInt;
 use num_integer::Integer as _;
 use num_traits::{Signed as _, ToPrimitive as _};
 
-use super::guard::Depth;
+use super::guard::Hashing;
 use super::number::{self, Num};
 use super::{HashKey, PyResult, Value, View, view};
 
@@ -18,7 +18,7 @@ pub fn hash_key(value: &Value) -> PyResult<HashKey> {
         View::Str(text) => HashKey::Str(text.into()),
         View::Bytes(bytes) => HashKey::Bytes(bytes.into()),
         View::Object(object) => {
-            let _depth = Depth::enter()?;
+            let _hashing = Hashing::enter()?;
             return object.hash_key();
         }
         View::Bool(_) | View::Int(_) | View::Float(_) => number::number_key(Num::of(value).unwrap_or(Num::Int(0))),

@@ -81,6 +81,7 @@ pub use entities::unescape as html_unescape;
 pub use error::{PyErr, PyResult};
 pub use float::{parse_float, parse_int, round_float, to_float, to_int};
 pub use function::{BoundMethod, Function, Type, bound_method, builtin_type, function};
+pub(crate) use guard::take_debt;
 pub use hash::hash_key;
 pub use interp::{Interp, Limits, Plain};
 pub use iter::{Generator, Values, drain, from_fn, generator, iter, iterator, to_vec, to_vec_unordered, values};

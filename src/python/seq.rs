@@ -138,7 +138,8 @@ pub(crate) fn compare(op: CmpOp, a: &[Value], b: &[Value], it: &mut dyn Interp) 
     if a.len() != b.len() && matches!(op, CmpOp::Eq | CmpOp::Ne) {
         return Ok(op == CmpOp::Ne);
     }
-    it.charge(a.len().min(b.len()) as u64 / 16)?;
+    // a list that holds one list many times takes far more steps than memory
+    it.charge(8 + a.len().min(b.len()) as u64 / 8)?;
     for (x, y) in a.iter().zip(b) {
         if !identical_or_equal(x, y, it)? {
             return match op {

@@ -14,6 +14,11 @@ use crate::run::Run;
 /// How messages name the search path of templates given with the request.
 const SEARCH_PATH: &str = "<searchpath>";
 
+/// Values a native result may consist of, each counted as often as it occurs.
+const MAX_NATIVE: usize = 4_000_000;
+/// How deeply a native result may nest to have a JSON form; what prints nests no deeper, unless it contains itself.
+const MAX_NATIVE_DEPTH: usize = 250;
+
 /// The fields of an answer beside its `id`: `ok`, or `ok_native` with `type` and `repr`, or `error`.
 pub fn answer(engine: &Engine, request: &Json) -> Map<String, Json> {
     match render(engine, request) {
@@ -73,18 +78,31 @@ fn render(engine: &Engine, request: &Json) -> Result<Map<String, Json>, Template
         Rendered::Text(text) => Ok(Map::from_iter([("ok".to_owned(), text.into())])),
         Rendered::Native(value) => {
             let mut out = Map::new();
-            if let Some(json) = faithful_json(&value) {
+            // first what knows limits
+            let repr = python::repr(&value, &mut engine.interp(&env, &names))?;
+            let mut left = MAX_NATIVE;
+            if let Some(json) = faithful_json(&value, 0, &mut left) {
                 out.insert("ok_native".into(), json);
+            } else if left == 0 {
+                let message = format!("a native result of more than {MAX_NATIVE} values");
+                return Err(TemplateError::new("LimitExceeded", message));
             }
             out.insert("type".into(), python::class_name(&value).into());
-            out.insert("repr".into(), python::repr(&value, &mut engine.interp(&env, &names))?.into());
+            out.insert("repr".into(), repr.into());
             Ok(out)
         }
     }
 }
 
 /// A native result as JSON; `None` when a part of it has no JSON form: subclasses of `str`, dates, keys that are no strings.
-fn faithful_json(value: &Value) -> Option<Json> {
+///
+/// `left` is how many values there may still be; it is 0 when they were too many.
+fn faithful_json(value: &Value, depth: usize, left: &mut usize) -> Option<Json> {
+    if depth > MAX_NATIVE_DEPTH || *left == 0 {
+        return None;
+    }
+    *left -= 1;
+    let depth = depth + 1;
     match view(value) {
         View::None => Some(Json::Null),
         View::Bool(value) => Some(value.into()),
@@ -97,18 +115,18 @@ fn faithful_json(value: &Value) -> Option<Json> {
                 return serde_json::from_str(&int.to_string()).ok();
             }
             if let Some(list) = downcast::<List>(value) {
-                return list.snapshot().iter().map(faithful_json).collect();
+                return list.snapshot().iter().map(|item| faithful_json(item, depth, left)).collect();
             }
             // a named tuple is no plain tuple
             if let Some(tuple) = downcast::<Tuple>(value).filter(|_| python::class_name(value) == "tuple") {
-                return tuple.items().iter().map(faithful_json).collect();
+                return tuple.items().iter().map(|item| faithful_json(item, depth, left)).collect();
             }
             let pairs = downcast::<Dict>(value)?.items();
-            let pair = |(key, value): (Value, Value)| match view(&key) {
-                View::Str(name) if !key.is_safe() => Some((name.to_owned(), faithful_json(&value)?)),
+            let mut pair = |(key, value): (Value, Value)| match view(&key) {
+                View::Str(name) if !key.is_safe() => Some((name.to_owned(), faithful_json(&value, depth, left)?)),
                 _ => None,
             };
-            pairs.into_iter().map(pair).collect::<Option<Map<_, _>>>().map(Json::Object)
+            pairs.into_iter().map(&mut pair).collect::<Option<Map<_, _>>>().map(Json::Object)
         }
     }
 }

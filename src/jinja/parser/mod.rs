@@ -15,6 +15,8 @@ const MAX_EXPR_NESTING: usize = 74;
 const MAX_EXPR_DEPTH: usize = 400;
 /// Nesting of statements: CPython refuses generated code that is indented more than 100 levels.
 const MAX_STMT_NESTING: usize = 98;
+/// `elif` branches around one place, those of enclosing statements included: each nests in the one before it.
+const MAX_ELIFS: usize = 1000;
 
 type Result<T> = std::result::Result<T, TemplateError>;
 
@@ -45,6 +47,7 @@ struct Parser<'s> {
     end_stack: Vec<EndTags>,
     nesting: usize,
     statements: usize,
+    elifs: usize,
     /// End of the last token taken, in the normalised source.
     last_end: usize,
 }
@@ -63,6 +66,7 @@ impl<'s> Parser<'s> {
             end_stack: Vec::new(),
             nesting: 0,
             statements: 0,
+            elifs: 0,
             last_end: 0,
         };
         parser.next()?;
@@ -158,6 +162,12 @@ impl<'s> Parser<'s> {
             .at(self.current.start..self.current.end))
     }
 
+    fn too_long<T>(&self, what: String) -> Result<T> {
+        Err(TemplateError::new("LimitExceeded", what)
+            .at_line(self.current.line)
+            .at(self.current.start..self.current.end))
+    }
+
     /// A span in the original source.
     fn span(&self, start: usize, end: usize) -> Span {
         Span { start: self.normalized.original(start), end: self.normalized.original(end.max(start)) }
@@ -171,6 +181,11 @@ impl<'s> Parser<'s> {
     fn expr(&self, kind: ExprKind, line: usize, start: usize) -> Result<Expr> {
         let depth = 1 + height(&kind);
         if depth > MAX_EXPR_DEPTH {
+            if let ExprKind::Compare(_, rest) = &kind
+                && rest.len() > MAX_EXPR_DEPTH / 2
+            {
+                return self.too_long(format!("a comparison with {} operators", rest.len()));
+            }
             return self.too_deep("expression");
         }
         Ok(Expr { kind, span: self.span(start, self.last_end), line, depth })
@@ -189,7 +204,10 @@ fn height(kind: &ExprKind) -> usize {
         ExprKind::CondExpr(cond) => all([&cond.test, &cond.then].into_iter().chain(&cond.otherwise)),
         ExprKind::Or(pair) | ExprKind::And(pair) | ExprKind::Binary(_, pair) => all(pair.iter()),
         ExprKind::Not(operand) | ExprKind::Unary(_, operand) | ExprKind::Getattr(operand, _) => operand.depth,
-        ExprKind::Compare(first, rest) => all(rest.iter().map(|(_, expr)| expr)).max(first.depth),
+        // a chain nests to the left: each further comparison puts the ones before it one level deeper
+        ExprKind::Compare(first, rest) => {
+            all(rest.iter().map(|(_, expr)| expr)).max(first.depth) + rest.len().saturating_sub(1)
+        }
         ExprKind::Getitem(node, index) => node.depth.max(index.depth),
         ExprKind::Slice(parts) => all(parts.iter().flatten()),
         ExprKind::Call(node, args) | ExprKind::Test(node, _, args) => all(args.exprs()).max(node.depth),

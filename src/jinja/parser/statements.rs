@@ -8,7 +8,7 @@ use super::super::ast::{
 use super::super::error::quoted;
 use super::super::lexer::{TokenKind, TokenValue};
 use super::expressions::Items;
-use super::{EndTags, MAX_STMT_NESTING, Parser, Result};
+use super::{EndTags, MAX_ELIFS, MAX_STMT_NESTING, Parser, Result};
 
 impl<'s> Parser<'s> {
     /// Statements and text until one of the end tags (left in the stream) or the end of the template.
@@ -188,15 +188,21 @@ impl<'s> Parser<'s> {
     fn parse_if(&mut self) -> Result<StmtKind> {
         self.next()?;
         let mut branches = Vec::new();
+        let outer = self.elifs;
         loop {
             let test = self.parse_tuple(Items::NoCondExpr, false)?;
             let body = self.parse_statements(&["elif", "else", "endif"])?;
             branches.push(Branch { test, body });
             let token = self.next()?;
             if token.is_name("elif") {
+                self.elifs += 1;
+                if self.elifs > MAX_ELIFS {
+                    return self.too_long(format!("more than {MAX_ELIFS} `elif` branches"));
+                }
                 continue;
             }
             let otherwise = if token.is_name("else") { self.parse_block_body(&["endif"])? } else { Vec::new() };
+            self.elifs = outer;
             return Ok(StmtKind::If(branches, otherwise));
         }
     }

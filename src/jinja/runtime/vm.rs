@@ -9,7 +9,7 @@ use minijinja::{Error, ErrorKind, State};
 use super::super::TemplateError;
 use super::core::{Core, Raised};
 use super::functions;
-use crate::python::{Args, Interp, Limits, PyErr, PyResult, Value, View, type_name, view};
+use crate::python::{Args, Interp, Limits, PyErr, PyResult, Value, View, take_debt, type_name, view};
 
 /// The rendering's core inside minijinja's root context, from where the first filter fetches it.
 #[derive(Debug)]
@@ -118,7 +118,7 @@ impl Interp for Vm<'_, '_, '_> {
     }
 
     fn charge(&mut self, steps: u64) -> PyResult<()> {
-        self.core.charge(steps)
+        self.core.charge(steps.saturating_add(take_debt()))
     }
 
     fn now(&self) -> PyResult<DateTime<Utc>> {
@@ -153,7 +153,7 @@ impl Interp for Detached {
     }
 
     fn charge(&mut self, steps: u64) -> PyResult<()> {
-        self.0.charge(steps)
+        self.0.charge(steps.saturating_add(take_debt()))
     }
 
     fn now(&self) -> PyResult<DateTime<Utc>> {
