@@ -34,6 +34,9 @@ pub(super) fn register(mini: &mut Mini<'static>) {
     });
     mini.add_filter("attr", |state: &mut State<'_, '_>, args: &[Value]| {
         let name = argument(args, 1).as_str().unwrap_or_default();
+        if let Some(value) = entry(argument(args, 0), name) {
+            return Ok(value);
+        }
         let mut vm = Vm::new(state)?;
         getattr(argument(args, 0), name, &mut vm).map_err(raise)
     });
@@ -101,6 +104,17 @@ pub(super) fn register(mini: &mut Mini<'static>) {
         mini.add_filter(format!("no_{base}_keywords"), move |args: &[Value]| unknown(base, argument(args, 2)));
         mini.add_filter(format!("no_{base}_dynamic"), move |args: &[Value]| unknown(base, argument(args, 2)));
     }
+}
+
+/// `x.name` of a plain dict, where that is an entry and nothing else: the usual case, which needs nobody.
+fn entry(subject: &Value, name: &str) -> Option<Value> {
+    let View::Object(object) = view(subject) else { return None };
+    let any: &dyn std::any::Any = object;
+    let dict = any.downcast_ref::<python::Dict>()?;
+    if name.starts_with("__") || object.has_method(name) {
+        return None;
+    }
+    dict.get_str(name)
 }
 
 /// `x.name`. The sandbox puts a function of its own in place of `str.format`.

@@ -186,9 +186,30 @@ fn chained(state: &mut State<'_, '_>, left: Value, args: &[Value], more: bool) -
     Ok(Value::from(holds))
 }
 
+/// Short texts joined; `None` where anything else is among them.
+fn joined(args: &[Value]) -> Option<Value> {
+    const SHORT: usize = 256;
+    let mut size = 0;
+    for value in args {
+        match view(value) {
+            View::Str(text) => size += text.len(),
+            _ => return None,
+        }
+    }
+    if size > SHORT {
+        return None;
+    }
+    let mut out = String::with_capacity(size);
+    args.iter().for_each(|value| out.push_str(value.as_str().unwrap_or_default()));
+    Some(Value::from(out))
+}
+
 /// `a ~ b`: `str_join`, or `markup_join` inside `autoescape`.
 fn concat(state: &mut State<'_, '_>, args: &[Value]) -> Outcome {
     let autoescape = super::autoescape(state);
+    if !autoescape && let Some(joined) = joined(args) {
+        return Ok(joined);
+    }
     let mut vm = Vm::new(state)?;
     let mut out = String::new();
     let markup = autoescape && args.iter().any(super::super::markup::has_html);

@@ -5,7 +5,7 @@ use minijinja::{AutoEscape, Environment as Mini, Error, ErrorKind, Output, State
 
 use super::super::markup;
 use super::core::Core;
-use super::vm::{Vm, core, raise};
+use super::vm::{self, Vm, core, raise};
 use super::{Outcome, argument};
 use crate::python::{self, Dict, Interp, List, PyErr, PyResult, Tuple, Value, View, downcast, view};
 
@@ -164,8 +164,16 @@ fn format(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Res
     }
     super::is_set(value)?;
     let escape = !matches!(state.auto_escape(), AutoEscape::None);
-    let vm = Vm::new(state)?;
-    let mut vm = vm;
+    if !vm::is_native(state) {
+        match view(value) {
+            View::Str(text) if text.len() <= FREE && (!escape || value.is_safe()) => {
+                return out.write_str(text).map_err(written);
+            }
+            View::Int(int) if !escape => return write!(out, "{int}").map_err(written),
+            _ => {}
+        }
+    }
+    let mut vm = Vm::new(state)?;
     if native(&vm.core) {
         return collect(value.clone(), &mut vm).map_err(raise);
     }
@@ -176,7 +184,6 @@ fn format(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Res
             }
             out.write_str(text).map_err(written)
         }
-        View::Int(int) if !escape => write!(out, "{int}").map_err(written),
         _ if escape => {
             let escaped = markup::escape(value, &mut vm).map_err(raise)?;
             out.write_str(escaped.as_str().unwrap_or_default()).map_err(written)

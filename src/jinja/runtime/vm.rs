@@ -41,6 +41,11 @@ pub(crate) fn core(state: &mut State<'_, '_>) -> Result<Arc<Core>, Error> {
     Ok(core)
 }
 
+/// True in native mode, and where that is not known yet.
+pub(crate) fn is_native(state: &State<'_, '_>) -> bool {
+    state.get_extension::<Handle>().is_none_or(|handle| handle.0.env.native)
+}
+
 /// A Python exception as an error of minijinja.
 #[cold]
 pub(crate) fn raise(error: PyErr) -> Error {
