@@ -256,4 +256,9 @@ fn a_run_that_is_only_asked_for() {
     let ran =
         hourly().run(&["explain", "--pipeline", ".", "--partition-key", "2026-03-10", "--dag", "daily"]).success();
     says(&ran.stdout, &["daily  2026-03-10   partition_date 2026-03-10 00:00 UTC (RollupMapper; decoded)", "assumed:"]);
+    let json = hourly()
+        .run(&["explain", "--pipeline", ".", "--partition-key", "2026-03-10", "--dag", "daily", "--json"])
+        .success();
+    let run: serde_json::Value = serde_json::from_str(&json.stdout).expect("one JSON document");
+    assert_eq!(run["origin"], "assumed");
 }

@@ -37,7 +37,10 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
         for play in play_args::plays(&args.play, pipeline, io)? {
             let played = play.play(pipeline)?;
             let heading = format!("{} / {}", pipeline.name, play.scenario.name);
-            told |= explain(args, pipeline, &played.scheduler, &heading, told, io)?;
+            // A run that is only asked for or given has no trace.
+            if play.runs.is_empty() || !played.scheduler.trace().is_empty() {
+                told |= explain(args, pipeline, &played.scheduler, &heading, told, io)?;
+            }
             let bare = |run: &PlayedRun| RunOutcome {
                 run: run.run.clone(),
                 origin: run.origin,
@@ -45,7 +48,7 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
                 tasks: Vec::new(),
             };
             for run in play.runs.iter().map(bare).filter(|run| wanted(args, run)) {
-                if told {
+                if told && !args.json {
                     writeln!(io.out)?;
                 }
                 told = true;
