@@ -8,9 +8,9 @@ use std::path::Path;
 use assert_cmd::Command;
 use serde_json::{Value as Json, json};
 
-/// The cases of a file, and the program's answers to them without what is expected.
+/// The cases of a file below `tests`, and the program's answers to them without what is expected.
 fn asked(args: &[&str], name: &str, total: usize) -> Vec<(Json, Json)> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance/airflow2").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name);
     let corpus = std::fs::read_to_string(path).expect("the corpus is there");
     let cases: Vec<Json> = corpus.lines().map(|line| serde_json::from_str(line).expect("a case")).collect();
     let mut input = String::new();
@@ -66,7 +66,7 @@ impl Tally {
 #[test]
 fn dataset_uris() {
     let mut tally = Tally::default();
-    for (case, got) in asked(&["inspect", "asset", "--jsonl"], "uri210.jsonl", 99) {
+    for (case, got) in asked(&["inspect", "asset", "--jsonl"], "conformance/airflow2/uri210.jsonl", 99) {
         let expect = &case["expect"];
         let expected = match expect.get("error") {
             Some(class) => {
@@ -84,7 +84,7 @@ fn dataset_uris() {
 #[test]
 fn dataset_scheduling() {
     let mut tally = Tally::default();
-    for (case, got) in asked(&["resolve", "--jsonl"], "schedule210.jsonl", 116) {
+    for (case, got) in asked(&["resolve", "--jsonl"], "conformance/airflow2/schedule210.jsonl", 116) {
         let mut expected = json!({"id": case["id"], "ok": case["expect"]});
         if let Some(error) = case.get("setup_error") {
             expected["error"] = json!({"kind": error["error"], "message": error["message"]});
@@ -92,4 +92,15 @@ fn dataset_scheduling() {
         tally.add(&case, &expected, &got);
     }
     tally.all_equal("schedule210", 116);
+}
+
+/// More scenarios, played on Airflow 2.10.5's own scheduler, dataset manager and REST API over SQLite. Left out are answers
+/// that list runs which one pass made for several Dags: Airflow creates those in random order.
+#[test]
+fn more_dataset_scheduling() {
+    let mut tally = Tally::default();
+    for (case, got) in asked(&["resolve", "--jsonl"], "airflow2/scheduling.jsonl", 72) {
+        tally.add(&case, &json!({"id": case["id"], "ok": case["expect"]}), &got);
+    }
+    tally.all_equal("scheduling", 72);
 }

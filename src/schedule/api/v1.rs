@@ -125,7 +125,6 @@ fn queued_events(scheduler: &mut DatasetScheduler, request: &Request, target: &T
 }
 
 fn post_event(scheduler: &mut DatasetScheduler, request: &Request, at: DateTime<Utc>) -> Handled {
-    known_parameters(request, &[])?;
     let body = match &request.body {
         None | Some(Json::Null) => return Err(bad_request("Request body must not be empty")),
         Some(Json::Object(body)) => body,
@@ -183,7 +182,13 @@ fn get_events(scheduler: &DatasetScheduler, request: &Request) -> Handled {
         ],
     )?;
     let integer = |name: &str| integer(request, name);
-    let (limit, offset) = (integer("limit")?, integer("offset")?);
+    let (limit, offset) = (integer("limit")?, integer("offset")?.unwrap_or(0));
+    if offset < 0 {
+        return Err(bad_request(&format!(
+            "{offset} is less than the minimum of 0\n\nFailed validating 'minimum' in schema:\n    \
+             {{'type': 'integer', 'minimum': 0}}\n\nOn instance:\n    {offset}"
+        )));
+    }
     // Zero and the empty text count as not given.
     let dataset_id = integer("dataset_id")?.filter(|id| *id != 0);
     let map_index = integer("source_map_index")?.filter(|index| *index != 0);
@@ -196,7 +201,6 @@ fn get_events(scheduler: &DatasetScheduler, request: &Request) -> Handled {
         }
         limit => limit.min(PAGE_LIMIT),
     };
-    let offset = offset.unwrap_or(0).max(0);
     let order_by = request.parameter("order_by")?.unwrap_or("timestamp");
     let attribute = order_by.trim_start_matches('-');
     let sorts = Sort::named(attribute).ok_or_else(|| {
@@ -322,7 +326,9 @@ fn integer(request: &Request, name: &str) -> Result<Option<i64>, Stop> {
     if let Ok(number) = text.trim().parse::<i64>() {
         return Ok(Some(number));
     }
-    if text.contains('_') || text.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'-' || byte == b'+') {
+    let digits = !text.trim().is_empty()
+        && text.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'-' || byte == b'+');
+    if text.contains('_') || digits || !text.is_ascii() {
         return Err(PyErr::unsupported(format!("the number {text:?} in the parameter {name}")).into());
     }
     Err(bad_request(&format!("Wrong type, expected 'integer' for query parameter '{name}'")))
@@ -332,9 +338,9 @@ fn integer(request: &Request, name: &str) -> Result<Option<i64>, Stop> {
 fn before(request: &Request) -> Result<Option<DateTime<Utc>>, Stop> {
     let Some(text) = request.parameter("before")? else { return Ok(None) };
     if is_rfc3339(&text.to_uppercase()) {
-        return match DateTime::parse_from_rfc3339(text) {
-            Ok(at) if text.contains('T') => Ok(Some(at.to_utc())),
-            _ => Err(PyErr::unsupported(format!("the date {text:?} in the parameter before")).into()),
+        return match DateTime::parse_from_rfc3339(&text.to_uppercase()) {
+            Ok(at) => Ok(Some(at.to_utc())),
+            Err(_) => Err(PyErr::unsupported(format!("the date {text:?} in the parameter before")).into()),
         };
     }
     if text.chars().any(|c| c.is_control() || !c.is_ascii()) || (text.len() > 60 && text.contains(' ')) {

@@ -1,6 +1,7 @@
 //! Registering a dataset change (`airflow.datasets.manager.DatasetManager`).
 
 use chrono::{DateTime, Utc};
+use serde_json::{Map, Value as Json};
 
 use super::model::{DagState, DatasetEvent, DatasetScheduler, RegisterChange};
 use crate::schedule::QueueRow;
@@ -35,7 +36,8 @@ impl DatasetScheduler {
             id,
             dataset_id,
             timestamp: at,
-            extra: change.extra.clone(),
+            // The column's default takes the place of `None`.
+            extra: if change.extra.is_null() { Json::Object(Map::new()) } else { change.extra.clone() },
             source: change.source.clone(),
             aliases,
         });
