@@ -34,6 +34,11 @@ struct Connection {
     extra: Option<String>,
 }
 
+/// A connection of these fields; `None` when they do not have the types Airflow asks for.
+pub(super) fn from_fields(conn_id: &str, fields: &Json) -> Option<Value> {
+    Connection::read(conn_id, fields).map(object)
+}
+
 impl ConnectionAccessor {
     fn read(&self, conn_id: &str) -> PyResult {
         let raw = self.shared.run.connections.get(conn_id);

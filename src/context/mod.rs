@@ -5,6 +5,7 @@
 //! templates can change dicts and lists they are given.
 
 mod accessor;
+pub mod airflow2;
 mod asset;
 mod babel;
 mod broken;

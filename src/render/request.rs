@@ -46,7 +46,7 @@ pub fn error_json(error: &TemplateError) -> Json {
 
 fn render(engine: &Engine, request: &Json) -> Result<Map<String, Json>, TemplateError> {
     let Json::Object(fields) = request else { return Err(refuse("a request is an object")) };
-    const KNOWN: [&str; 8] = ["id", "template", "files", "mode", "profile", "now", "run", "area"];
+    const KNOWN: [&str; 9] = ["id", "template", "files", "mode", "profile", "now", "run", "area", "world"];
     if let Some(name) = fields.keys().find(|name| !KNOWN.contains(&name.as_str())) {
         return Err(refuse(&format!("a request has no field `{name}`")));
     }
@@ -58,7 +58,7 @@ fn render(engine: &Engine, request: &Json) -> Result<Map<String, Json>, Template
     };
     match fields.get("profile").map(|profile| profile.as_str()) {
         None | Some(Some("airflow-3.3")) => {}
-        Some(Some("airflow-2.10")) => return Err(refuse("profile airflow-2.10 is not supported yet")),
+        Some(Some("airflow-2.10")) => return airflow2(engine, fields, template, native),
         Some(_) => return Err(refuse("`profile` is \"airflow-3.3\" or \"airflow-2.10\"")),
     }
     let now = fields.get("now").filter(|now| !now.is_null()).map(instant).transpose()?;
@@ -92,6 +92,52 @@ fn render(engine: &Engine, request: &Json) -> Result<Map<String, Json>, Template
             Ok(out)
         }
     }
+}
+
+/// A rendering by Airflow 2.10: the run is a situation of its metadata database.
+fn airflow2(
+    engine: &Engine,
+    fields: &Map<String, Json>,
+    template: &str,
+    native: bool,
+) -> Result<Map<String, Json>, TemplateError> {
+    let now = fields.get("now").filter(|now| !now.is_null()).map(instant).transpose()?;
+    let loader = fields.get("files").filter(|files| !files.is_null()).map(files).transpose()?;
+    let context = Arc::new(context::airflow2::build(fields.get("run").unwrap_or(&Json::Null), now)?);
+    let env = Arc::new(Environment {
+        native,
+        now: Some(context.now()),
+        filters: context::filters(),
+        loader: loader.map(|loader| Arc::new(loader) as _),
+        ..Environment::default()
+    });
+    let names: Arc<dyn Names> = context.clone();
+    let rendered = engine.render(&env, template, &names).and_then(|rendered| {
+        let mut out = Map::new();
+        match rendered {
+            Rendered::Text(text) => {
+                out.insert("ok".into(), text.into());
+            }
+            Rendered::Native(value) => {
+                let text = python::text(&value).filter(|_| python::class_name(&value) == "str").map(str::to_owned);
+                match text {
+                    Some(text) => out.insert("ok".into(), text.into()),
+                    None => {
+                        out.insert("ok".into(), python::repr(&value, &mut engine.interp(&env, &names))?.into());
+                        out.insert("repr".into(), true.into())
+                    }
+                };
+                out.insert("type".into(), python::class_name(&value).into());
+            }
+        }
+        Ok(out)
+    });
+    let mut out = rendered.unwrap_or_else(|error| Map::from_iter([("error".to_owned(), error_json(&error))]));
+    let deprecations = context.deprecations();
+    if !deprecations.is_empty() {
+        out.insert("deprecations".into(), deprecations.into());
+    }
+    Ok(out)
 }
 
 /// A native result as JSON; `None` when a part of it has no JSON form: subclasses of `str`, dates, keys that are no strings.
