@@ -219,7 +219,7 @@ pub(crate) fn datetime_from_iso(value: &Value) -> PyResult<(NaiveDateTime, Optio
     let end = if len < 7 { None } else { separator(&bytes) }.ok_or_else(|| invalid(text))?;
     let date = parse_date(&bytes, end).ok_or_else(|| invalid(text))?;
     let mut clock = ([0; 4], None);
-    if len > end + 1 {
+    if len > end {
         let width = match bytes.at(end) {
             c if c & 0x80 == 0 => 1,
             c if c & 0xf0 == 0xe0 => 3,

@@ -541,6 +541,9 @@ fn build(found: &Found, base: NaiveDateTime) -> PyResult<NaiveDateTime> {
             *day = Some(i64::from(longest));
         }
     }
+    if parts.iter().flatten().any(|part| *part > i64::from(i32::MAX)) {
+        return Err(PyErr::overflow("signed integer is greater than maximum"));
+    }
     let naive = make_naive(replace_parts(base, parts))?;
     match found.weekday {
         Some(weekday) if found.day.unwrap_or(0) == 0 => {
