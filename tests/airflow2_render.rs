@@ -84,3 +84,46 @@ fn render210() {
 fn inlets210() {
     golden("inlets.jsonl", 140, 0);
 }
+
+/// A run of a daily Dag in the two profiles' forms.
+fn daily_run(profile: &str) -> Json {
+    let dates = json!({
+        "dag_id": "daily", "run_id": "scheduled__2026-11-02T00:00:00+00:00", "run_type": "scheduled", "state": "running",
+        "logical_date": "2026-11-02T00:00:00+00:00", "data_interval_start": "2026-11-02T00:00:00+00:00",
+        "data_interval_end": "2026-11-03T00:00:00+00:00", "start_date": "2026-11-03T00:00:01+00:00", "end_date": null,
+        "conf": {},
+    });
+    let mut dag_run = dates.as_object().expect("an object").clone();
+    if profile == "airflow-2.10" {
+        dag_run.insert("external_trigger".into(), false.into());
+        let dag = json!({"dag_id": "daily", "schedule": "@daily", "start_date": "2026-11-01T00:00:00+00:00"});
+        return json!({"dag": dag, "dag_run": dag_run});
+    }
+    dag_run.insert("run_after".into(), "2026-11-03T00:00:00+00:00".into());
+    dag_run.insert("consumed_asset_events".into(), json!([]));
+    dag_run.insert("partition_key".into(), Json::Null);
+    json!({"dag_run": dag_run, "ti": {"task_id": "t", "try_number": 1, "map_index": -1}})
+}
+
+fn ask(engine: &Engine, profile: &str, template: &str) -> Json {
+    let request = json!({"profile": profile, "template": template, "run": daily_run(profile)});
+    Json::Object(request::answer(engine, &request))
+}
+
+/// Row 49 of the user cases: `next_ds` warns in 2.10 and is gone in 3.x; what to write instead gives the same in both.
+#[test]
+fn next_ds_goes_away() {
+    let engine = Engine::new();
+    let old = ask(&engine, "airflow-2.10", "{{ next_ds }}");
+    assert_eq!(old["ok"], "2026-11-03", "{old}");
+    let warning = old["deprecations"][0].as_str().unwrap_or_default();
+    assert!(warning.contains("Please use '{{ data_interval_end | ds }}' instead."), "{old}");
+    let new = ask(&engine, "airflow-3.3", "{{ next_ds }}");
+    assert_eq!(new["error"]["message"], "'next_ds' is undefined", "{new}");
+    let hint = new["error"]["hint"].as_str().unwrap_or_default();
+    assert!(hint.contains("data_interval_end | ds"), "{new}");
+    for profile in ["airflow-2.10", "airflow-3.3"] {
+        let both = ask(&engine, profile, "{{ data_interval_end | ds }} {{ data_interval_end | ts_nodash }}");
+        assert_eq!(both["ok"], "2026-11-03 20261103T000000", "{profile}: {both}");
+    }
+}
