@@ -107,7 +107,20 @@ fn parse(line: &[u8]) -> Result<Json, Box<(Json, PyErr)>> {
         let id = request.get("id").cloned().unwrap_or_default();
         return Err(Box::new((id, PyErr::unsupported("a lone surrogate in the request"))));
     }
+    // What nests too deeply to be read can still be answered under its id: skipping takes no stack.
+    if problem.to_string().starts_with("recursion limit")
+        && let Ok(Id { id }) = serde_json::from_slice::<Id>(line)
+    {
+        return Err(Box::new((id, PyErr::limit("the request nests more than 127 levels deep"))));
+    }
     Err(Box::new((Json::Null, PyErr::new("JSONDecodeError", problem.to_string()))))
+}
+
+/// The part of a request that its answer carries too.
+#[derive(serde::Deserialize)]
+struct Id {
+    #[serde(default)]
+    id: Json,
 }
 
 /// The request with every lone surrogate escape replaced, if that makes it JSON.
@@ -159,5 +172,15 @@ mod tests {
         assert_eq!(lines[0], r#"{"id":1,"ok":12345678901234567890123}"#);
         assert!(lines[1].starts_with(r#"{"id":null,"error":{"kind":"JSONDecodeError""#), "{}", lines[1]);
         assert!(lines[2].starts_with(r#"{"id":"s","error":{"kind":"Unsupported""#), "{}", lines[2]);
+    }
+
+    #[test]
+    fn a_line_that_nests_too_deeply_is_answered_under_its_id() {
+        let deep = |n: usize| format!("{{\"run\": {}{}, \"id\": \"d\"}}\n", "[".repeat(n), "]".repeat(n));
+        let text = answers(&deep(200));
+        assert!(text.starts_with(r#"{"id":"d","error":{"kind":"LimitExceeded""#), "{text}");
+        assert!(answers(&deep(100_000)).starts_with(r#"{"id":"d","error":{"kind":"LimitExceeded""#));
+        // cut off, it is no JSON
+        assert!(answers("[[[[\n").starts_with(r#"{"id":null,"error":{"kind":"JSONDecodeError""#));
     }
 }

@@ -68,7 +68,8 @@ pub use builtins::{
     sort_keyed, sorted, str, truth, type_name,
 };
 pub use chars::{
-    is_alnum, is_alpha, is_digit, is_identifier, is_lower, is_numeric, is_printable, is_space, is_upper, lower,
+    is_alnum, is_alpha, is_digit, is_identifier, is_identifier_continue, is_lower, is_numeric, is_printable, is_space,
+    is_upper, lower,
 };
 pub use complex::Complex;
 pub use dates::{

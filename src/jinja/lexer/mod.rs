@@ -7,9 +7,12 @@ mod literal;
 mod source;
 mod token;
 
+use std::ops::RangeInclusive;
+
 use literal::Unescape;
 
 use super::{Syntax, TemplateError};
+use crate::python::{is_alnum, is_identifier, is_identifier_continue};
 
 pub use source::Normalized;
 pub use token::{Token, TokenKind, TokenValue};
@@ -91,15 +94,50 @@ fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\x1c'..='\x1f').contains(&c)
 }
 
+/// A character of a name. Python's tables decide: a newer Unicode knows more letters.
 fn is_word(c: char) -> bool {
-    c == '_' || c.is_alphanumeric() || (!c.is_ascii() && unicode_ident::is_xid_continue(c))
+    c == '_'
+        || is_alnum(c)
+        || (!c.is_ascii() && is_identifier_continue(c) && !NOT_IN_JINJA.iter().any(|r| r.contains(&c)))
 }
 
-fn is_identifier(name: &str) -> bool {
-    let mut chars = name.chars();
-    chars.next().is_some_and(|c| c == '_' || unicode_ident::is_xid_start(c))
-        && chars.all(unicode_ident::is_xid_continue)
-}
+/// Marks of identifiers that Python knows and Jinja2's own table, made from an older Unicode, does not.
+const NOT_IN_JINJA: [RangeInclusive<char>; 34] = [
+    '\u{898}'..='\u{89f}',
+    '\u{8ca}'..='\u{8d2}',
+    '\u{b55}'..='\u{b55}',
+    '\u{c3c}'..='\u{c3c}',
+    '\u{d81}'..='\u{d81}',
+    '\u{eba}'..='\u{eba}',
+    '\u{1715}'..='\u{1715}',
+    '\u{180f}'..='\u{180f}',
+    '\u{1abf}'..='\u{1ace}',
+    '\u{1dfa}'..='\u{1dfa}',
+    '\u{a82c}'..='\u{a82c}',
+    '\u{10eab}'..='\u{10eac}',
+    '\u{10f82}'..='\u{10f85}',
+    '\u{11070}'..='\u{11070}',
+    '\u{11073}'..='\u{11074}',
+    '\u{110c2}'..='\u{110c2}',
+    '\u{111ce}'..='\u{111cf}',
+    '\u{11930}'..='\u{11935}',
+    '\u{11937}'..='\u{11938}',
+    '\u{1193b}'..='\u{1193e}',
+    '\u{11940}'..='\u{11940}',
+    '\u{11942}'..='\u{11943}',
+    '\u{119d1}'..='\u{119d7}',
+    '\u{119da}'..='\u{119e0}',
+    '\u{119e4}'..='\u{119e4}',
+    '\u{16f4f}'..='\u{16f4f}',
+    '\u{16f7f}'..='\u{16f87}',
+    '\u{16fe4}'..='\u{16fe4}',
+    '\u{16ff0}'..='\u{16ff1}',
+    '\u{1cf00}'..='\u{1cf2d}',
+    '\u{1cf30}'..='\u{1cf46}',
+    '\u{1e130}'..='\u{1e136}',
+    '\u{1e2ae}'..='\u{1e2ae}',
+    '\u{1e2ec}'..='\u{1e2ef}',
+];
 
 fn count_lines(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b'\n').count()
