@@ -539,3 +539,32 @@ fn a_secret_param_that_a_run_overrides_is_hidden() {
     project.run(&["render", "p", "--show-secrets"]).success().stdout_has("| of-the-run zz-of-run");
     project.run(&["context", "p", "--name", "dag_run"]).success().stdout_has("'password': '***'");
 }
+
+#[test]
+fn what_an_operator_does_to_its_argument_is_done_or_refused() {
+    let sql = pipeline(
+        "      t: {operator: SQLExecuteQueryOperator, sql: \"{{ partition_key }}\", parameters: \"{'a': 1}\"}\n",
+    );
+    sql.run(&["render", "p"])
+        .code(1)
+        .stdout_has("error: Unsupported: SQLExecuteQueryOperator: `parameters` as a text is read as a Python literal")
+        .stdout_has("t.sql\n  | 2026-03-10\n");
+    let check = pipeline("      t: {operator: SQLValueCheckOperator, sql: SELECT 1, pass_value: 5}\n");
+    check
+        .run(&["render", "p"])
+        .success()
+        .stderr_has("warning: SQLValueCheckOperator works `pass_value` out of its arguments");
+}
+
+#[test]
+fn what_was_assumed_is_said() {
+    let project = pipeline(
+        "      t: {template_fields: [a], template_ext: [.sql], a: q.sql}\n      u: {template_fields: [a], a: \"{{ partition_key }}\"}\n",
+    )
+    .raw("p/q.sql", "{% include 'part.sql' %} {{ ti.try_number }}")
+    .raw("p/part.sql", "{{ dag_run.run_after }} {{ dag_run.run_id | length }}");
+    let ran = project.run(&["render", "p"]).success();
+    ran.stdout_has("assumed in t: the end of run_id; try_number 1; run_after from the scenario's clock\n");
+    let ran = project.run(&["render", "p", "--task", "u"]).success();
+    assert!(!ran.stdout.contains("assumed"), "{}", ran.stdout);
+}

@@ -1,7 +1,7 @@
 //! Task instances of runs: environment, surroundings and context of each, and rendering.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use chrono::{DateTime, Utc};
@@ -13,17 +13,21 @@ use super::model::{Dag, Pipeline, Profile, Task};
 use super::outcome::{Origin, Outcome, RunOutcome, TaskResult};
 use super::play::{PlayError, Played, PlayedRun, play};
 use super::scenario::Scenario;
+use super::sources::attributes_read;
 use crate::asset::{Asset, AssetCondition};
 use crate::context::{
     self, AssetItem, DagInfo, Masker, MissingXCom, StoredEvent, Surroundings, TaskInfo, masker::Secrets,
 };
 use crate::jinja::{Engine, Environment, FileSystemLoader, Names, split_template_path};
 use crate::python::{PyErr, PyResult};
-use crate::render::{FieldError, FieldPath, FieldValue, RenderedField, TaskTemplates, operators};
+use crate::render::{FieldError, FieldPath, FieldValue, RenderedField, TaskTemplates, operators, prepare};
 use crate::run::{Run, TaskInstance};
 
 /// Most task instances of one mapped task that are rendered.
 const MAPPED_LIMIT: usize = 10_000;
+
+/// Attributes whose values a scenario does not give.
+const ASSUMED_WORDS: [&str; 5] = ["run_id", "try_number", "timestamp", "run_after", "start_date"];
 
 /// Renders runs of a pipeline under a scenario: holds what all of them share.
 #[derive(Debug)]
@@ -37,6 +41,7 @@ pub struct Renderer<'a> {
     dag_runs: Arc<Vec<Json>>,
     variables: Map<String, Json>,
     connections: Map<String, Json>,
+    words: Mutex<BTreeMap<(String, String), Arc<Vec<&'static str>>>>,
     /// A map index that is asked for; all of them without.
     pub map_index: Option<usize>,
 }
@@ -60,6 +65,7 @@ impl<'a> Renderer<'a> {
             dag_runs: Arc::default(),
             variables: merged(&pipeline.variables, &scenario.variables),
             connections: merged(&pipeline.connections, &scenario.connections),
+            words: Mutex::default(),
             map_index: None,
         }
     }
@@ -124,7 +130,7 @@ impl<'a> Renderer<'a> {
 
     fn instance(&self, dag: &Dag, task: &Task, run: &PlayedRun, index: Option<usize>) -> TaskResult {
         let map_index = index.and_then(|index| i64::try_from(index).ok()).unwrap_or(-1);
-        let values: Vec<(String, FieldValue)> = task
+        let values: Vec<(String, PyResult<FieldValue>)> = task
             .fields
             .iter()
             .filter_map(|field| {
@@ -142,13 +148,19 @@ impl<'a> Renderer<'a> {
             Err(error) => return fail(error),
         };
         let templates = TaskTemplates {
-            fields: values.clone(),
+            fields: values.iter().filter_map(|(name, value)| Some((name.clone(), value.clone().ok()?))).collect(),
             template_ext: task.template_ext.clone(),
             inline_files: !task.mapped,
             environment,
         };
         let names: Arc<dyn Names> = context.clone();
         let mut fields = templates.render(self.engine, &names);
+        for (at, (name, value)) in values.iter().enumerate() {
+            if let Err(error) = value {
+                let value = Err(failed(name, error));
+                fields.insert(at, RenderedField { name: name.clone(), file: None, rendered: true, given: true, value });
+            }
+        }
         for field in &mut fields {
             let written = task.fields.iter().find(|known| known.name == field.name);
             let template = |value: &FieldValue| value.any_string(&|text| text.contains("{{") || text.contains("{%"));
@@ -164,7 +176,8 @@ impl<'a> Renderer<'a> {
                 error.shown = Some(self.template_path(dag, shown));
             }
         }
-        let assumed = self.assumed(run, &context.names_read());
+        let words = self.words_read(dag, task, &templates);
+        let assumed = self.assumed(run, &context.names_read(), &words);
         TaskResult { task_id: task.task_id.clone(), map_index, fields, assumed }
     }
 
@@ -272,15 +285,31 @@ impl<'a> Renderer<'a> {
         })
     }
 
+    /// Attributes in the task's templates whose values may be assumed.
+    fn words_read(&self, dag: &Dag, task: &Task, templates: &TaskTemplates) -> Arc<Vec<&'static str>> {
+        let mut known = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (dag.dag_id.clone(), task.task_id.clone());
+        let read =
+            || attributes_read(&templates.environment, &templates.template_ext, &templates.fields, &ASSUMED_WORDS);
+        known.entry(key).or_insert_with(|| Arc::new(read())).clone()
+    }
+
     /// What a template read that nobody gave.
-    fn assumed(&self, run: &PlayedRun, read: &[&str]) -> Vec<String> {
+    fn assumed(&self, run: &PlayedRun, read: &[&str], words: &[&str]) -> Vec<String> {
         let mut assumed = Vec::new();
         let reads = |name: &str| read.contains(&name);
-        if run.origin != Origin::Given && (reads("run_id") || reads("task_instance_key_str")) {
+        let given = run.origin == Origin::Given;
+        if !given && (reads("run_id") || reads("task_instance_key_str") || words.contains(&"run_id")) {
             assumed.push("the end of run_id".to_owned());
         }
-        if (reads("ti") || reads("task_instance")) && !self.scenario.ti.contains_key("try_number") {
+        if words.contains(&"try_number") && !self.scenario.ti.contains_key("try_number") {
             assumed.push("try_number 1".to_owned());
+        }
+        let times: Vec<&str> =
+            ["timestamp", "run_after", "start_date"].into_iter().filter(|word| words.contains(word)).collect();
+        if !given && !times.is_empty() {
+            let clock = if self.scenario.now.is_some() { "the scenario's clock" } else { "a clock that nobody set" };
+            assumed.push(format!("{} from {clock}", times.join(", ")));
         }
         assumed
     }
@@ -444,20 +473,10 @@ fn expanded(task: &Task, field: &str, mut index: usize) -> Option<FieldValue> {
 }
 
 /// What an operator makes of an argument before it renders it.
-fn prepared(task: &Task, field: &str, value: FieldValue) -> FieldValue {
-    let operator = task.operator.as_deref().and_then(operators::find);
-    match (operator, field, value) {
-        // Pod operators turn a mapping of variables into objects whose name and value are templates.
-        (Some(operator), "env_vars", FieldValue::Dict(entries)) if operator.class.ends_with("PodOperator") => {
-            let variable = |(key, value)| {
-                FieldValue::Dict(vec![
-                    (FieldValue::Str("name".to_owned()), key),
-                    (FieldValue::Str("value".to_owned()), value),
-                ])
-            };
-            FieldValue::List(entries.into_iter().map(variable).collect())
-        }
-        (_, _, value) => value,
+fn prepared(task: &Task, field: &str, value: FieldValue) -> PyResult<FieldValue> {
+    match task.operator.as_deref().and_then(operators::find) {
+        Some(operator) => prepare(operator, &task.arguments, field, value),
+        None => Ok(value),
     }
 }
 

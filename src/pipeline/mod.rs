@@ -17,6 +17,7 @@ pub mod request;
 mod scenario;
 mod schedule;
 pub mod source;
+mod sources;
 mod task;
 pub mod yaml;
 

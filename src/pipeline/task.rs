@@ -194,6 +194,10 @@ fn resolve_fields(
             for field in &operator.fields {
                 let argument = field.argument();
                 let expanded = task.expand.iter().any(|(key, _)| key == argument);
+                if let (operators::Default::Computed, Some(place)) = (&field.default, place_of(argument)) {
+                    let message = format!("{} works `{argument}` out of its arguments", operator.class);
+                    reader.problem(Problem::warning(message, place).label("shown as it is written here"));
+                }
                 let value = match (value_of(argument), &field.default) {
                     (Some(value), operators::Default::Value(default)) if !value.truth() => Some(falsy(value, default)),
                     (Some(value), _) => Some(value),

@@ -4,11 +4,13 @@
 //! which endings make a string a file name; [`TaskTemplates::render`] renders every field for one template context.
 
 pub mod operators;
+mod prepare;
 pub mod request;
 mod task;
 mod text;
 mod value;
 
+pub use prepare::{is_computed, prepare};
 pub use task::{FieldError, FieldPath, RenderedField, TaskTemplates};
 pub use text::{display, repr, stored, to_json};
 pub use value::FieldValue;
