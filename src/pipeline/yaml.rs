@@ -16,6 +16,9 @@ use super::source::{Place, Problem, Source};
 /// Largest file read, in bytes.
 const MAX_FILE: u64 = 16 << 20;
 
+/// Stack for the deepest file, in bytes, debug builds included.
+const STACK: usize = 16 << 20;
+
 /// A value of a file and where it stands.
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -162,8 +165,14 @@ pub fn source(path: &Utf8Path, text: String) -> Arc<Source> {
 
 /// Parses a source into one tree.
 pub fn parse(source: &Arc<Source>) -> Result<Node, Problem> {
+    // The nesting that is allowed needs more stack than a thread other than the first has.
+    stacker::maybe_grow(STACK, STACK, || parse_here(source))
+}
+
+fn parse_here(source: &Arc<Source>) -> Result<Node, Problem> {
     let mut budget = serde_saphyr::Budget::default();
-    budget.max_events = 200_000;
+    budget.max_events = 500_000;
+    budget.max_nodes = 500_000;
     budget.max_aliases = 2_000;
     budget.max_anchors = 2_000;
     budget.max_depth = 64;
@@ -176,12 +185,59 @@ pub fn parse(source: &Arc<Source>) -> Result<Node, Problem> {
         underscored_numbers_as_strings: true,
         duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::Error,
     };
+    if let Some(problem) = refused_tag(source) {
+        return Err(problem);
+    }
     let tree: Spanned<Raw> =
         serde_saphyr::from_str_with_options(&source.text, options).map_err(|error| syntax(source, &error))?;
     Ok(build(source, tree))
 }
 
+/// The first tag that gives a value another meaning than the plain one (`!!python/object`, `!secret`, `!!binary`): the tree has no
+/// form for it, and dropping it would change what the author said.
+fn refused_tag(source: &Arc<Source>) -> Option<Problem> {
+    use granit_parser::{Event, Parser};
+    const PLAIN: [&str; 6] = ["str", "int", "bool", "null", "seq", "map"];
+    if !source.text.contains('!') {
+        return None;
+    }
+    for event in Parser::new_from_str(&source.text) {
+        let Ok((event, span)) = event else { return None };
+        let (Event::Scalar(_, _, _, Some(tag))
+        | Event::SequenceStart(_, _, Some(tag))
+        | Event::MappingStart(_, _, Some(tag))) = event
+        else {
+            continue;
+        };
+        let plain = match tag.handle() {
+            "tag:yaml.org,2002:" => PLAIN.contains(&tag.suffix()),
+            handle => format!("{handle}{}", tag.suffix()) == "!",
+        };
+        if plain {
+            continue;
+        }
+        let range = span.tag_span().and_then(|span| span.byte_range()).unwrap_or(0..0);
+        let written = source.text.get(range.clone()).unwrap_or_default();
+        return Some(
+            Problem::error(format!("tag {written} is not supported"), Place { source: source.clone(), range })
+                .help("write the value itself, without a tag"),
+        );
+    }
+    None
+}
+
 fn syntax(source: &Arc<Source>, error: &serde_saphyr::Error) -> Problem {
+    let mut cause = error;
+    while let serde_saphyr::Error::AliasError { error, .. } | serde_saphyr::Error::WithSnippet { error, .. } = cause {
+        cause = error;
+    }
+    if let serde_saphyr::Error::Budget { breach, location } = cause {
+        let start = offset_of_line(source, *location);
+        return Problem::error(
+            exceeded(breach),
+            Place { source: source.clone(), range: start..next_char(&source.text, start) },
+        );
+    }
     let message = error.without_snippet().render();
     // The first line carries the fact; the place is drawn by the report.
     let message = message.lines().next().unwrap_or("not readable as YAML");
@@ -201,6 +257,26 @@ fn syntax(source: &Arc<Source>, error: &serde_saphyr::Error) -> Problem {
         }
         None => Problem::nowhere(format!("{}: {message}", source.path)),
     }
+}
+
+/// A limit on files in words.
+fn exceeded(breach: &serde_saphyr::budget::BudgetBreach) -> String {
+    use serde_saphyr::budget::BudgetBreach as Breach;
+    let what = match breach {
+        Breach::Depth { .. } => "nested deeper than 64 levels",
+        Breach::Documents { .. } => "more than one document in a file",
+        Breach::Events { .. } | Breach::Nodes { .. } => {
+            "more than half a million values, aliases counted as what they stand for"
+        }
+        Breach::Aliases { .. } | Breach::AliasAnchorRatio { .. } => "too many aliases",
+        Breach::Anchors { .. } | Breach::RecordedAnchorEvents { .. } | Breach::RecordedAnchorBytes { .. } => {
+            "too much under anchors"
+        }
+        Breach::ScalarBytes { .. } => "too much text in one file",
+        Breach::MergeKeys { .. } => "too many merge keys",
+        other => return format!("too much for one file: {other:?}"),
+    };
+    format!("too much for one file: {what}")
 }
 
 fn offset_of(source: &Source, location: serde_saphyr::Location) -> usize {
@@ -382,6 +458,45 @@ mod tests {
         let Kind::Map(entries) = &node.kind else { panic!() };
         assert!(matches!(&entries[0].1.kind, Kind::Str { plain: false, .. }), "{:?}", entries[0].1.place.text());
         assert_eq!(inner[0].0.place.line_column(), (3, 3));
+    }
+
+    fn refusal(text: &str) -> (String, String) {
+        let problem = parse(&source(Utf8Path::new("x.yaml"), text.to_owned())).unwrap_err();
+        (problem.message.clone(), problem.place.unwrap().text().to_owned())
+    }
+
+    #[test]
+    fn tags_that_change_the_meaning_are_refused() {
+        for tag in [
+            "!secret",
+            "!!python/object:os.system",
+            "!!binary",
+            "!!set",
+            "!!float",
+            "!<tag:x.org,2026:y>",
+            "!!timestamp",
+        ] {
+            for value in ["x", "[a]", "{a: b}"] {
+                let (message, place) = refusal(&format!("a: 1\nb: {tag} {value}\n"));
+                assert_eq!(message, format!("tag {tag} is not supported"));
+                assert_eq!(place, tag);
+            }
+        }
+        let node = tree("a: !!str 5\nb: !!int '5'\nc: ! 7\nd: !!seq [1]\ne: 'wow!'\nf: wow! # !x\n");
+        assert_eq!(node.to_json().to_string(), r#"{"a":"5","b":5,"c":"7","d":[1],"e":"wow!","f":"wow!"}"#);
+    }
+
+    #[test]
+    fn limits_are_named() {
+        let deep = format!("a: {}{}", "[".repeat(100), "]".repeat(100));
+        assert_eq!(refusal(&deep).0, "too much for one file: nested deeper than 64 levels");
+        let mut bomb = "a0: &a0 [x, x]\n".to_owned();
+        for level in 1..12 {
+            let before = level - 1;
+            bomb += &format!("a{level}: &a{level} [*a{before}, *a{before}, *a{before}, *a{before}]\n");
+        }
+        assert!(refusal(&bomb).0.starts_with("too much for one file: "), "{}", refusal(&bomb).0);
+        assert_eq!(refusal("a: 1\n---\nb: 2\n").0, "too much for one file: more than one document in a file");
     }
 
     #[test]
