@@ -3,6 +3,7 @@
 pub mod asset;
 pub mod cli;
 pub mod context;
+pub mod diff;
 pub mod jinja;
 pub mod partition;
 pub mod pipeline;
