@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
+use super::hunk::{Line, Tag};
+
 /// Things that have the same key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group<K, T> {
@@ -27,6 +29,28 @@ pub fn group<K: Hash + Eq + Clone, T>(items: impl IntoIterator<Item = (K, T)>) -
         }
     }
     groups
+}
+
+/// The changed lines of a hunk with every number written as `0`: what a change and its likes in other runs share. Two changes
+/// with this in common need not be the same; whoever joins them says that numbers differ.
+pub fn shape(lines: &[Line]) -> Vec<(Tag, String)> {
+    lines.iter().map(|line| (line.tag, without_numbers(&line.text))).collect()
+}
+
+/// A text with every run of digits written as `0`.
+pub fn without_numbers(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut inside = false;
+    for c in text.chars() {
+        let digit = c.is_ascii_digit();
+        if !digit {
+            out.push(c);
+        } else if !inside {
+            out.push('0');
+        }
+        inside = digit;
+    }
+    out
 }
 
 #[cfg(test)]

@@ -3,5 +3,5 @@
 mod group;
 mod hunk;
 
-pub use group::{Group, group};
-pub use hunk::{Hunk, Line, Tag, changed_lines, hunks};
+pub use group::{Group, group, shape, without_numbers};
+pub use hunk::{Hunk, HunkOptions, Line, Tag, changed_lines, hunks, hunks_with};
