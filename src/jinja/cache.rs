@@ -8,6 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use foldhash::fast::FixedState;
 use minijinja::{AutoEscape, Environment as Mini};
 
+use super::code::{Codes, Site};
 use super::env::Env;
 use super::fold::Folder;
 use super::lower::{Place, Settings, lower};
@@ -67,9 +68,9 @@ pub(crate) struct UnitInfo {
 
 impl UnitInfo {
     /// The part of the original that a byte of the lowered source belongs to.
-    pub fn place(&self, at: usize) -> Option<Place> {
+    pub fn place(&self, at: usize) -> Option<Site> {
         let index = self.places.partition_point(|place| place.at <= at);
-        index.checked_sub(1).and_then(|index| self.places.get(index)).copied()
+        index.checked_sub(1).and_then(|index| self.places.get(index)).map(|place| place.site)
     }
 }
 
@@ -80,6 +81,7 @@ pub(crate) struct Generation {
     mini: Mini<'static>,
     programs: RwLock<HashMap<u64, Vec<Arc<Program>>>>,
     units: Units,
+    codes: Arc<Codes>,
     bytes: AtomicUsize,
     count: AtomicUsize,
 }
@@ -94,7 +96,8 @@ impl Default for Generation {
     fn default() -> Self {
         let units: Units = Units::default();
         let mut mini = Mini::empty();
-        runtime::register(&mut mini);
+        let codes = Arc::<Codes>::default();
+        runtime::register(&mut mini, &codes);
         mini.set_keep_trailing_newline();
         mini.set_recursion_limit(RECURSION);
         mini.set_auto_escape_callback(|name| if name.ends_with(ESCAPED) { AutoEscape::Html } else { AutoEscape::None });
@@ -103,7 +106,14 @@ impl Default for Generation {
             let units = table.read().unwrap_or_else(PoisonError::into_inner);
             Ok(units.get(name).map(|unit| unit.source.clone()))
         });
-        Generation { mini, programs: RwLock::default(), units, bytes: AtomicUsize::new(0), count: AtomicUsize::new(0) }
+        Generation {
+            mini,
+            programs: RwLock::default(),
+            units,
+            codes,
+            bytes: AtomicUsize::new(0),
+            count: AtomicUsize::new(0),
+        }
     }
 }
 
@@ -125,6 +135,11 @@ impl Generation {
     /// minijinja's environment.
     pub fn mini(&self) -> &Mini<'static> {
         &self.mini
+    }
+
+    /// The codes its templates call.
+    pub fn codes(&self) -> &Codes {
+        &self.codes
     }
 
     /// True when a new generation should take over.
@@ -172,7 +187,7 @@ impl Generation {
         options: Options,
         settings: u64,
     ) -> Result<Program, TemplateError> {
-        let lowered = compile_units(env, run, source, name, options)?;
+        let lowered = compile_units(env, run, source, name, options, &self.codes)?;
         let number = self.count.fetch_add(1, Ordering::Relaxed);
         let suffix = if env.autoescape { ESCAPED } else { "" };
         let template: Option<Arc<str>> = name.map(Arc::from);
@@ -187,7 +202,7 @@ impl Generation {
                 Some(block) => blocks.push((block, unit_name.clone())),
                 None => root = unit_name.clone(),
             }
-            bytes += unit.source.len() * 2;
+            bytes += unit.source.len() * 2 + unit.weight * 8;
             let info = UnitInfo { source: unit.source, places: unit.places, template: template.clone() };
             units.insert(unit_name, Arc::new(info));
         }
@@ -218,8 +233,9 @@ pub(crate) fn compile_units(
     source: &str,
     name: Option<&str>,
     options: Options,
+    codes: &Codes,
 ) -> Result<Vec<super::lower::Unit>, TemplateError> {
-    with_stack(|| parse_and_lower(env, run, source, name, options))
+    with_stack(|| parse_and_lower(env, run, source, name, options, codes))
 }
 
 fn parse_and_lower(
@@ -228,6 +244,7 @@ fn parse_and_lower(
     source: &str,
     name: Option<&str>,
     options: Options,
+    codes: &Codes,
 ) -> Result<Vec<super::lower::Unit>, TemplateError> {
     let named = |mut error: TemplateError| {
         if error.template.is_none() {
@@ -244,6 +261,7 @@ fn parse_and_lower(
         exports: options.exports,
         exact: options.exact,
         folder: Folder::new(run, env.autoescape),
+        codes,
     };
     lower(&template, &settings).map_err(named)
 }

@@ -4,13 +4,14 @@ use std::io;
 use std::sync::{Arc, Mutex, Weak};
 
 use super::cache::{Generation, Options, compile_units, with_stack};
+use super::code::Codes;
 use super::env::Env;
 use super::runtime::context::{Context, Scope};
 use super::runtime::core::{Core, lock};
 use super::runtime::vm::{Detached, Root, innermost};
-use super::runtime::{pieces, vm};
+use super::runtime::{evaluate, pieces, vm};
 use super::{Environment, Names, TemplateError};
-use crate::python::{Interp, PyErr, Value};
+use crate::python::{Interp, Value};
 
 /// What a rendering gave.
 #[derive(Debug, Clone)]
@@ -70,7 +71,7 @@ impl Engine {
 
     /// Checks a template's syntax and what else Jinja2 finds at compile time (unknown filters and tests) without rendering.
     pub fn check(&self, env: &Arc<Environment>, source: &str) -> Result<(), TemplateError> {
-        compile_units(env, &self.run_time(env), source, None, Options::default()).map(|_| ())
+        compile_units(env, &self.run_time(env), source, None, Options::default(), &Codes::default()).map(|_| ())
     }
 
     /// An interpreter for values that a rendering in this environment gave: to print a native result, for instance.
@@ -154,8 +155,7 @@ impl Engine {
         let mut out = Bounded { bytes: Vec::with_capacity(source.len() * 2), limit: env.limits.output, full: false };
         let result = template.render_captured_to(Value::from_object(Root(core.clone())), &mut out);
         if out.full {
-            let limit = env.limits.output;
-            return Err(PyErr::limit(format!("the output is longer than the limit of {limit} bytes")).into());
+            return Err(super::runtime::too_long(env.limits.output).into());
         }
         if let Err(error) = &result {
             *again = core.machine().again;
@@ -218,7 +218,11 @@ fn converted(error: &minijinja::Error, core: &Core) -> TemplateError {
         && let Some(unit) = core.generation.unit(&unit)
     {
         converted.template = unit.template.as_deref().map(str::to_owned);
-        if let Some(place) = unit.place(at) {
+        let site = match &raised {
+            Some(raised) => raised.site,
+            None => evaluate::site(inner, core.generation.codes()),
+        };
+        if let Some(place) = site.or_else(|| unit.place(at)) {
             converted.line = (place.line > 0).then_some(place.line);
             converted.range = Some(place.span.range());
         }

@@ -5,6 +5,7 @@
 
 pub mod ast;
 mod cache;
+mod code;
 mod engine;
 mod env;
 mod environment;

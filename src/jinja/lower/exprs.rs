@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::super::ast::{BinOp, CallArgs, CompareOp, Const, Expr, ExprKind, UnaryOp};
+use super::super::visit::children;
 use super::super::{TemplateError, filters, tests};
 use super::constants::{is_constant, literal_truth, may_be_infinite};
 use super::{Frame, Lowering, Result, assertion};
 
 /// minijinja calls take at most about 2,000 arguments; longer literals go through a list of its own.
-const MAX_ARGS: usize = 500;
+pub(super) const MAX_ARGS: usize = 500;
 
 /// Words of Python that cannot be written as keyword arguments; Jinja2 then passes a dict, in which repeating is allowed.
 const PYTHON_KEYWORDS: [&str; 35] = [
@@ -36,10 +37,7 @@ impl Lowering<'_> {
     /// Emits an expression.
     pub(super) fn expr(&mut self, expr: &Expr, frame: Frame) -> Result<()> {
         if !self.checked && is_optimized(expr) {
-            self.settings.folder.check(expr).map_err(|error| {
-                let error: TemplateError = error.into();
-                error.at_line(expr.line).at(expr.span.range())
-            })?;
+            self.check(expr)?;
             self.checked = true;
             let emitted = self.expr(expr, frame);
             self.checked = false;
@@ -49,6 +47,9 @@ impl Lowering<'_> {
             // the largest constant part is what Jinja2 writes into its code
             self.printed(expr, frame, true)?;
             self.apply("folded", expr);
+            return Ok(());
+        }
+        if self.code(expr, frame, "code") {
             return Ok(());
         }
         match &expr.kind {
@@ -74,11 +75,8 @@ impl Lowering<'_> {
                 match &cond.otherwise {
                     Some(otherwise) => self.expr(otherwise, inner)?,
                     None => {
-                        let place = self.position(expr.line);
                         self.out.push("none|no_else(");
-                        self.out.string(&format!(
-                            "the inline if-expression on {place} evaluated to false and no else section was defined."
-                        ));
+                        self.out.string(&self.no_else(expr.line));
                         self.out.push(")");
                     }
                 }
@@ -148,6 +146,26 @@ impl Lowering<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Gives an expression to the optimizer, for what that refuses; where Jinja2's compiler does not do so, its parts.
+    pub(super) fn check(&self, expr: &Expr) -> Result<()> {
+        if self.checked {
+            return Ok(());
+        }
+        if !is_optimized(expr) {
+            return children(expr).into_iter().try_for_each(|child| self.check(child));
+        }
+        self.settings.folder.check(expr).map_err(|error| {
+            let error: TemplateError = error.into();
+            error.at_line(expr.line).at(expr.span.range())
+        })
+    }
+
+    /// Why an inline `if` without `else` is undefined.
+    pub(super) fn no_else(&self, line: usize) -> String {
+        let place = self.position(line);
+        format!("the inline if-expression on {place} evaluated to false and no else section was defined.")
     }
 
     /// `|filter`, attributed to the expression.
@@ -248,6 +266,16 @@ impl Lowering<'_> {
 
     /// An expression as a condition: a value whose truth minijinja sees as Python does.
     pub(super) fn truth(&mut self, expr: &Expr, frame: Frame) -> Result<()> {
+        if !self.checked && is_optimized(expr) {
+            self.check(expr)?;
+            self.checked = true;
+            let emitted = self.truth(expr, frame);
+            self.checked = false;
+            return emitted;
+        }
+        if self.code(expr, frame, "condition") {
+            return Ok(());
+        }
         match &expr.kind {
             ExprKind::Or(_) | ExprKind::And(_) => {
                 self.out.push("(");
@@ -425,7 +453,7 @@ impl Lowering<'_> {
     }
 
     /// Python refuses a repeated keyword when it compiles the code Jinja2 generates.
-    fn check_keywords(&self, names: &[&str], expr: &Expr) -> Result<()> {
+    pub(super) fn check_keywords(&self, names: &[&str], expr: &Expr) -> Result<()> {
         if names.iter().any(|name| PYTHON_KEYWORDS.contains(name)) {
             return Ok(());
         }
@@ -486,7 +514,7 @@ fn is_optimized(expr: &Expr) -> bool {
 }
 
 /// True for expressions whose evaluation always succeeds.
-fn cannot_raise(expr: &Expr) -> bool {
+pub(super) fn cannot_raise(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Const(_) | ExprKind::Name(_) => true,
         ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().all(cannot_raise),

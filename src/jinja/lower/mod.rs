@@ -5,6 +5,7 @@
 //! variable has the name that scoping gave it, and each value a frame starts with is assigned explicitly. What minijinja
 //! contributes is control flow, captures, macros' calling convention and output.
 
+mod code;
 mod constants;
 mod exprs;
 mod flow;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 
 use super::TemplateError;
 use super::ast::{Span, Stmt, StmtKind, Template};
+use super::code::Codes;
 use super::fold::Folder;
 use super::scope::{Scopes, SymbolsId};
 use super::visit::{statements, undeclared};
@@ -41,6 +43,8 @@ pub struct Settings<'e> {
     pub folder: Folder,
     /// The template may be loaded by another one: assignments at its top must be visible to that.
     pub exports: bool,
+    /// Where codes go.
+    pub codes: &'e Codes,
 }
 
 /// One unit of a lowered template.
@@ -52,6 +56,8 @@ pub struct Unit {
     pub source: String,
     /// Where its parts come from.
     pub places: Vec<Place>,
+    /// The size of its codes, in bytes of source that say the same.
+    pub weight: usize,
 }
 
 /// Lowers a parsed template: the root first, then its blocks in the order of their appearance.
@@ -144,8 +150,8 @@ impl Lowering<'_> {
     }
 
     fn take(&mut self, block: Option<Arc<str>>) -> Unit {
-        let (source, places) = std::mem::take(&mut self.out).finish();
-        Unit { block, source, places }
+        let (source, places, weight) = std::mem::take(&mut self.out).finish();
+        Unit { block, source, places, weight }
     }
 
     fn root(&mut self, body: &[Stmt], extends: bool, composed: bool) -> Result<Unit> {

@@ -80,7 +80,14 @@ impl Lowering<'_> {
     fn output(&mut self, pieces: &[Piece], frame: Frame) -> Result<()> {
         self.unless_extended(frame, |this| {
             this.count_output(pieces);
-            for piece in pieces {
+            let mut at = 0;
+            while let Some(piece) = pieces.get(at) {
+                let run = this.output_run(pieces.get(at..).unwrap_or_default(), frame)?;
+                if run > 0 {
+                    at += run;
+                    continue;
+                }
+                at += 1;
                 match piece {
                     Piece::Data(text, span) => {
                         this.out.mark(*span, 0);

@@ -1,16 +1,15 @@
 //! Emitting minijinja source and remembering where each part came from.
 
 use super::super::ast::Span;
+use super::super::code::Site;
 
 /// From this byte of the lowered source on, code belongs to this span of the original.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// Offset in the lowered source.
     pub at: usize,
-    /// Span in the original source.
-    pub span: Span,
-    /// Jinja2's line.
-    pub line: usize,
+    /// Where that is.
+    pub site: Site,
 }
 
 /// A growing unit.
@@ -18,17 +17,23 @@ pub struct Place {
 pub struct Writer {
     out: String,
     places: Vec<Place>,
+    weight: usize,
 }
 
 impl Writer {
-    /// The source and its places.
-    pub fn finish(self) -> (String, Vec<Place>) {
-        (self.out, self.places)
+    /// The source, its places, and the weight of its codes.
+    pub fn finish(self) -> (String, Vec<Place>, usize) {
+        (self.out, self.places, self.weight)
     }
 
-    /// Bytes written so far.
+    /// How much was written so far: bytes, and what stands elsewhere as if it stood here.
     pub fn len(&self) -> usize {
-        self.out.len()
+        self.out.len() + self.weight
+    }
+
+    /// Counts what was written elsewhere.
+    pub fn weigh(&mut self, weight: usize) {
+        self.weight += weight;
     }
 
     /// Appends code.
@@ -38,7 +43,7 @@ impl Writer {
 
     /// What follows belongs to this part of the original.
     pub fn mark(&mut self, span: Span, line: usize) {
-        self.places.push(Place { at: self.out.len(), span, line });
+        self.places.push(Place { at: self.out.len(), site: Site { span, line } });
     }
 
     /// A statement tag.

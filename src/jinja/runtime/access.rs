@@ -66,15 +66,15 @@ pub(super) fn register(mini: &mut Mini<'static>) {
     });
     mini.add_filter("method", |state: &mut State<'_, '_>, args: &[Value]| {
         let positional = args.get(2..).unwrap_or_default();
-        method(state, argument(args, 0), argument(args, 1), &Args::positional(positional))
+        method(state, argument(args, 0), text(args, 1), &Args::positional(positional))
     });
     mini.add_filter("method_keywords", |state: &mut State<'_, '_>, args: &[Value]| {
         let given = Given::keywords(argument(args, 1), args.get(3..).unwrap_or_default());
-        method(state, argument(args, 0), argument(args, 2), &given.args())
+        method(state, argument(args, 0), text(args, 2), &given.args())
     });
     mini.add_filter("method_dynamic", |state: &mut State<'_, '_>, args: &[Value]| {
         let given = Given::dynamic(argument(args, 1), args.get(3..).unwrap_or_default(), &mut Vm::new(state)?);
-        method(state, argument(args, 0), argument(args, 2), &given.map_err(raise)?.args())
+        method(state, argument(args, 0), text(args, 2), &given.map_err(raise)?.args())
     });
     for (name, function) in filters::builtin() {
         mini.add_filter(format!("filter_{name}"), move |state: &mut State<'_, '_>, args: &[Value]| {
@@ -90,24 +90,30 @@ pub(super) fn register(mini: &mut Mini<'static>) {
         let base = if is_filter { "filter" } else { "test" };
         mini.add_filter(base, move |state: &mut State<'_, '_>, args: &[Value]| {
             let positional = args.get(2..).unwrap_or_default();
-            named(state, is_filter, args, argument(args, 1), &Args::positional(positional))
+            named(state, is_filter, args, text(args, 1), &Args::positional(positional))
         });
         mini.add_filter(format!("{base}_keywords"), move |state: &mut State<'_, '_>, args: &[Value]| {
             let given = Given::keywords(argument(args, 1), args.get(3..).unwrap_or_default());
-            named(state, is_filter, args, argument(args, 2), &given.args())
+            named(state, is_filter, args, text(args, 2), &given.args())
         });
         mini.add_filter(format!("{base}_dynamic"), move |state: &mut State<'_, '_>, args: &[Value]| {
             let given = Given::dynamic(argument(args, 1), args.get(3..).unwrap_or_default(), &mut Vm::new(state)?);
-            named(state, is_filter, args, argument(args, 2), &given.map_err(raise)?.args())
+            named(state, is_filter, args, text(args, 2), &given.map_err(raise)?.args())
         });
-        mini.add_filter(format!("no_{base}"), move |args: &[Value]| unknown(base, argument(args, 1)));
-        mini.add_filter(format!("no_{base}_keywords"), move |args: &[Value]| unknown(base, argument(args, 2)));
-        mini.add_filter(format!("no_{base}_dynamic"), move |args: &[Value]| unknown(base, argument(args, 2)));
+        mini.add_filter(format!("no_{base}"), move |args: &[Value]| unknown(base, text(args, 1)));
+        mini.add_filter(format!("no_{base}_keywords"), move |args: &[Value]| unknown(base, text(args, 2)));
+        mini.add_filter(format!("no_{base}_dynamic"), move |args: &[Value]| unknown(base, text(args, 2)));
     }
 }
 
+/// A name that lowering always passes.
+fn text(args: &[Value], index: usize) -> &str {
+    argument(args, index).as_str().unwrap_or_default()
+}
+
 /// `x.name` of a plain dict, where that is an entry and nothing else: the usual case, which needs nobody.
-fn entry(subject: &Value, name: &str) -> Option<Value> {
+#[inline]
+pub(super) fn entry(subject: &Value, name: &str) -> Option<Value> {
     let View::Object(object) = view(subject) else { return None };
     let any: &dyn std::any::Any = object;
     let dict = any.downcast_ref::<python::Dict>()?;
@@ -118,7 +124,7 @@ fn entry(subject: &Value, name: &str) -> Option<Value> {
 }
 
 /// `x.name`. The sandbox puts a function of its own in place of `str.format`.
-fn getattr(subject: &Value, name: &str, vm: &mut Vm<'_, '_, '_>) -> PyResult {
+pub(super) fn getattr(subject: &Value, name: &str, vm: &mut Vm<'_, '_, '_>) -> PyResult {
     let run = vm.core.run.clone();
     if run.sandboxed && matches!(name, "format" | "format_map") && python::text(subject).is_some() {
         return Ok(object(Format { run, text: subject.clone(), name: name.into() }));
@@ -171,12 +177,12 @@ fn resolve(state: &mut State<'_, '_>, args: &[Value]) -> Outcome {
 }
 
 /// A filter or test that an `if` around it allowed to be unknown.
-fn unknown(kind: &str, name: &Value) -> Outcome {
-    let name = python::repr_str(name.as_str().unwrap_or_default());
+fn unknown(kind: &str, name: &str) -> Outcome {
+    let name = python::repr_str(name);
     Err(raise(PyErr::new("TemplateRuntimeError", format!("No {kind} named {name} found."))))
 }
 
-fn apply(state: &mut State<'_, '_>, function: super::super::env::FilterFn, args: &[Value]) -> Outcome {
+pub(super) fn apply(state: &mut State<'_, '_>, function: super::super::env::FilterFn, args: &[Value]) -> Outcome {
     args.iter().try_for_each(super::is_set)?;
     let autoescape = super::autoescape(state);
     let mut vm = Vm::new(state)?;
@@ -186,13 +192,18 @@ fn apply(state: &mut State<'_, '_>, function: super::super::env::FilterFn, args:
 }
 
 /// A filter or test by name, with any arguments.
-fn named(state: &mut State<'_, '_>, is_filter: bool, args: &[Value], name: &Value, given: &Args<'_>) -> Outcome {
+pub(super) fn named(
+    state: &mut State<'_, '_>,
+    is_filter: bool,
+    args: &[Value],
+    name: &str,
+    given: &Args<'_>,
+) -> Outcome {
     let autoescape = super::autoescape(state);
     let mut vm = Vm::new(state)?;
     let run: Arc<Env> = vm.core.run.clone();
-    let name = name.as_str().unwrap_or_default();
     let found = if is_filter { run.filter(name) } else { run.test(name) };
-    let Some(found) = found else { return unknown(if is_filter { "filter" } else { "test" }, &Value::from(name)) };
+    let Some(found) = found else { return unknown(if is_filter { "filter" } else { "test" }, name) };
     let cx = vm.core.cx(autoescape);
     found.apply(&cx, argument(args, 0), given, &mut vm).map_err(raise)
 }
@@ -273,8 +284,7 @@ fn star_error(error: PyErr, star: &str, value: &Value) -> PyErr {
 }
 
 /// `x.name(...)`.
-fn method(state: &mut State<'_, '_>, subject: &Value, name: &Value, args: &Args<'_>) -> Outcome {
-    let name = name.as_str().unwrap_or_default();
+pub(super) fn method(state: &mut State<'_, '_>, subject: &Value, name: &str, args: &Args<'_>) -> Outcome {
     let mut vm = Vm::new(state)?;
     let run = vm.core.run.clone();
     let direct = match view(subject) {
@@ -294,7 +304,7 @@ fn method(state: &mut State<'_, '_>, subject: &Value, name: &Value, args: &Args<
 }
 
 /// `f(...)` as the environment's `call` does it.
-fn call(vm: &mut Vm<'_, '_, '_>, callee: &Value, args: &Args<'_>) -> PyResult {
+pub(super) fn call(vm: &mut Vm<'_, '_, '_>, callee: &Value, args: &Args<'_>) -> PyResult {
     let run = vm.core.run.clone();
     if run.sandboxed
         && let Some(bound) = downcast::<BoundMethod>(callee)

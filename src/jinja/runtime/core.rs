@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::super::cache::Generation;
+use super::super::code::Site;
 use super::super::env::{Cx, Env};
 use super::super::{Environment, Names, TemplateError};
 use super::context::Context;
@@ -21,6 +22,8 @@ pub(crate) struct Raised {
     pub unit: String,
     /// Byte range in the unit's source.
     pub range: std::ops::Range<usize>,
+    /// The operation, if a code raised it.
+    pub site: Option<Site>,
     /// The error that was raised there.
     pub error: PyErr,
     /// The same with a place of its own, when another template does not compile.

@@ -103,6 +103,23 @@ struct Flag(Mutex<bool>);
 
 impl Object for Flag {}
 
+/// `loop.index` and its like: what the state of a loop says at once.
+#[inline]
+pub(super) fn quick_attribute(subject: &Value, name: &str) -> Option<Value> {
+    let View::Object(object) = view(subject) else { return None };
+    let any: &dyn std::any::Any = object;
+    let this = any.downcast_ref::<LoopContext>()?;
+    let state = lock(&this.state);
+    Some(match name {
+        "index" => Value::from(state.index0 + 1),
+        "index0" => Value::from(state.index0),
+        "first" => Value::from(state.index0 == 0),
+        "last" => Value::from(state.after.as_ref()?.is_none()),
+        "length" => Value::from(state.length?),
+        _ => return None,
+    })
+}
+
 fn cost(value: &Value) -> u64 {
     TURN + value.as_i64().unwrap_or(RESERVED).saturating_sub(RESERVED).unsigned_abs()
 }

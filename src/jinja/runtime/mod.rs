@@ -3,6 +3,7 @@
 mod access;
 pub(crate) mod context;
 pub(crate) mod core;
+pub(crate) mod evaluate;
 mod functions;
 mod loops;
 mod operators;
@@ -12,19 +13,21 @@ pub(crate) mod vm;
 
 use minijinja::{AutoEscape, Environment as Mini, Error, State};
 
-use crate::python::Value;
+use super::code::Codes;
+use crate::python::{PyErr, Value};
 
 /// What a filter gives to minijinja.
 type Outcome = Result<Value, Error>;
 
 /// Registers all filters.
-pub(crate) fn register(mini: &mut Mini<'static>) {
+pub(crate) fn register(mini: &mut Mini<'static>, codes: &std::sync::Arc<Codes>) {
     operators::register(mini);
     access::register(mini);
     pieces::register(mini);
     loops::register(mini);
     functions::register(mini);
     templates::register(mini);
+    evaluate::register(mini, codes);
 }
 
 /// An argument that lowering always passes.
@@ -38,11 +41,14 @@ fn argument(args: &[Value], index: usize) -> &Value {
 #[inline]
 fn is_set(value: &Value) -> Result<(), Error> {
     if value.is_undefined() {
-        return Err(vm::raise(crate::python::PyErr::unsupported(
-            "a variable without a value: please report this template",
-        )));
+        return Err(vm::raise(PyErr::unsupported("a variable without a value: please report this template")));
     }
     Ok(())
+}
+
+/// What is raised for more output than an environment allows.
+pub(crate) fn too_long(limit: usize) -> PyErr {
+    PyErr::limit(format!("the output is longer than the limit of {limit} bytes"))
 }
 
 /// True inside `autoescape`.

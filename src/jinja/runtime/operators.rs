@@ -63,18 +63,23 @@ pub(super) fn register(mini: &mut Mini<'static>) {
     });
 }
 
+/// Arithmetic of integers that fit, which needs nobody.
+#[inline]
+pub(super) fn quick_binary(op: BinOp, a: &Value, b: &Value) -> Option<Value> {
+    let (View::Int(x), View::Int(y)) = (view(a), view(b)) else { return None };
+    let result = match op {
+        BinOp::Add => x.checked_add(y),
+        BinOp::Sub => x.checked_sub(y),
+        BinOp::Mul => x.checked_mul(y),
+        _ => None,
+    };
+    result.map(Value::from)
+}
+
 fn binary(state: &mut State<'_, '_>, op: BinOp, args: &[Value]) -> Outcome {
     let (a, b) = (argument(args, 0), argument(args, 1));
-    if let (View::Int(x), View::Int(y)) = (view(a), view(b)) {
-        let quick = match op {
-            BinOp::Add => x.checked_add(y),
-            BinOp::Sub => x.checked_sub(y),
-            BinOp::Mul => x.checked_mul(y),
-            _ => None,
-        };
-        if let Some(result) = quick {
-            return Ok(Value::from(result));
-        }
+    if let Some(result) = quick_binary(op, a, b) {
+        return Ok(result);
     }
     super::is_set(a)?;
     super::is_set(b)?;
@@ -91,21 +96,27 @@ fn compare(state: &mut State<'_, '_>, op: CmpOp, args: &[Value]) -> Outcome {
     test(state, op, argument(args, 0), argument(args, 1)).map(Value::from)
 }
 
-fn test(state: &mut State<'_, '_>, op: CmpOp, a: &Value, b: &Value) -> Result<bool, Error> {
+/// Comparison of integers that fit and of texts, which needs nobody.
+#[inline]
+pub(super) fn quick_compare(op: CmpOp, a: &Value, b: &Value) -> Option<bool> {
     let order = match (view(a), view(b)) {
-        (View::Int(x), View::Int(y)) => Some(x.cmp(&y)),
-        (View::Str(x), View::Str(y)) => Some(x.cmp(y)),
-        _ => None,
+        (View::Int(x), View::Int(y)) => x.cmp(&y),
+        (View::Str(x), View::Str(y)) => x.cmp(y),
+        _ => return None,
     };
-    if let Some(order) = order {
-        return Ok(match op {
-            CmpOp::Eq => order.is_eq(),
-            CmpOp::Ne => order.is_ne(),
-            CmpOp::Lt => order.is_lt(),
-            CmpOp::Le => order.is_le(),
-            CmpOp::Gt => order.is_gt(),
-            CmpOp::Ge => order.is_ge(),
-        });
+    Some(match op {
+        CmpOp::Eq => order.is_eq(),
+        CmpOp::Ne => order.is_ne(),
+        CmpOp::Lt => order.is_lt(),
+        CmpOp::Le => order.is_le(),
+        CmpOp::Gt => order.is_gt(),
+        CmpOp::Ge => order.is_ge(),
+    })
+}
+
+fn test(state: &mut State<'_, '_>, op: CmpOp, a: &Value, b: &Value) -> Result<bool, Error> {
+    if let Some(holds) = quick_compare(op, a, b) {
+        return Ok(holds);
     }
     super::is_set(a)?;
     super::is_set(b)?;
@@ -119,14 +130,15 @@ fn contained(state: &mut State<'_, '_>, args: &[Value]) -> Result<bool, Error> {
 }
 
 /// Truth of values whose truth needs nobody.
-fn plain_truth(value: &Value) -> Option<bool> {
+#[inline]
+pub(super) fn plain_truth(value: &Value) -> Option<bool> {
     match view(value) {
         View::Object(_) | View::Foreign => None,
         _ => Some(value.is_true()),
     }
 }
 
-fn truth(state: &mut State<'_, '_>, value: &Value) -> Result<bool, Error> {
+pub(super) fn truth(state: &mut State<'_, '_>, value: &Value) -> Result<bool, Error> {
     match plain_truth(value) {
         Some(truth) => Ok(truth),
         None => {
@@ -205,7 +217,7 @@ fn joined(args: &[Value]) -> Option<Value> {
 }
 
 /// `a ~ b`: `str_join`, or `markup_join` inside `autoescape`.
-fn concat(state: &mut State<'_, '_>, args: &[Value]) -> Outcome {
+pub(super) fn concat(state: &mut State<'_, '_>, args: &[Value]) -> Outcome {
     let autoescape = super::autoescape(state);
     if !autoescape && let Some(joined) = joined(args) {
         return Ok(joined);
@@ -229,7 +241,7 @@ fn concat(state: &mut State<'_, '_>, args: &[Value]) -> Outcome {
     Ok(if markup { Value::from_safe_string(out) } else { Value::from(out) })
 }
 
-fn dict(items: Vec<Value>) -> Outcome {
+pub(super) fn dict(items: Vec<Value>) -> Outcome {
     let mut items = items.into_iter();
     let mut pairs = Vec::with_capacity(items.len() / 2);
     while let (Some(key), Some(value)) = (items.next(), items.next()) {

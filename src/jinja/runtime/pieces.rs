@@ -6,11 +6,11 @@ use minijinja::{AutoEscape, Environment as Mini, Error, ErrorKind, Output, State
 use super::super::markup;
 use super::core::Core;
 use super::vm::{self, Vm, core, raise};
-use super::{Outcome, argument};
+use super::{Outcome, argument, evaluate};
 use crate::python::{self, Dict, Interp, List, PyErr, PyResult, Tuple, Value, View, downcast, view};
 
 /// Texts up to this length are paid for by the loop that writes them.
-const FREE: usize = 64;
+pub(super) const FREE: usize = 64;
 
 /// Registers the filters.
 pub(super) fn register(mini: &mut Mini<'static>) {
@@ -159,6 +159,9 @@ fn native(core: &Core) -> bool {
 
 /// `{{ value }}`.
 fn format(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
+    if let Some(result) = evaluate::write_run(out, value) {
+        return result.map_err(written);
+    }
     if value.downcast_object_ref::<Nothing>().is_some() {
         return Ok(());
     }
@@ -200,7 +203,7 @@ fn format(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Res
 
 /// `str(value)`. What cannot be shown at the top is no error of Airflow's: what goes wrong after it is what counts, so the
 /// exact rendering goes on.
-fn printable(value: &Value, vm: &mut Vm<'_, '_, '_>, native: bool) -> PyResult<String> {
+pub(super) fn printable(value: &Value, vm: &mut Vm<'_, '_, '_>, native: bool) -> PyResult<String> {
     match python::str(value, vm) {
         Err(error) if &*error.class == "Unsupported" => {
             let mut machine = vm.core.machine();

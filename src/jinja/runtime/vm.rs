@@ -106,11 +106,12 @@ impl<'a, 't, 'e> Vm<'a, 't, 'e> {
         let exception = exception(error);
         let inner = innermost(error);
         if let (Some(unit), Some(range)) = (inner.name(), inner.range()) {
+            let site = super::evaluate::site(inner, self.core.generation.codes());
             let mut machine = self.core.machine();
             if machine.raised.as_ref().is_none_or(|raised| raised.error != exception) {
                 let template_error = placed(inner).cloned();
                 machine.raised =
-                    Some(Raised { unit: unit.to_owned(), range, error: exception.clone(), template_error });
+                    Some(Raised { unit: unit.to_owned(), range, site, error: exception.clone(), template_error });
             }
         }
         exception

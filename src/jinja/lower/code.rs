@@ -1,0 +1,280 @@
+//! Expressions and runs of output as one call each; see [`crate::jinja::code`].
+//!
+//! What cannot be built here is left to the filter form: it says the same, and it reports what Jinja2's compiler refuses.
+
+use std::sync::Arc;
+
+use super::super::ast::{BinOp, CallArgs, Const, Expr, ExprKind, Piece, UnaryOp};
+use super::super::code::{Body, Code, Node, Op, Part, Site};
+use super::super::{filters, tests};
+use super::constants::{is_constant, literal_truth, may_be_infinite};
+use super::exprs::{MAX_ARGS, cannot_raise};
+use super::{Frame, Lowering, Result};
+use crate::python::{self, Value};
+
+/// Expressions nested deeper than this stay in filter form.
+const MAX_DEPTH: usize = 48;
+/// Texts longer than this are not copied into a run of output.
+const MAX_TEXT: usize = 1024;
+/// Variables of one call.
+const MAX_VARIABLES: usize = 100;
+/// Bytes of lowered source that an operation stands for, where the cost of a loop's turn is counted.
+const OPERATION: usize = 16;
+
+/// A code being built.
+#[derive(Default)]
+struct Builder {
+    sites: Vec<Site>,
+    variables: Vec<String>,
+    depth: usize,
+    weight: usize,
+    /// The code is inside a constant whose value as a whole is taken care of.
+    folding: bool,
+}
+
+impl Builder {
+    fn site(&mut self, expr: &Expr) -> usize {
+        let site = Site { span: expr.span, line: expr.line };
+        if self.sites.last() != Some(&site) {
+            self.sites.push(site);
+        }
+        self.weight += OPERATION;
+        self.sites.len() - 1
+    }
+
+    fn variable(&mut self, source: String) -> Option<usize> {
+        if let Some(at) = self.variables.iter().position(|own| *own == source) {
+            return Some(at);
+        }
+        self.variables.push(source);
+        (self.variables.len() <= MAX_VARIABLES).then(|| self.variables.len() - 1)
+    }
+}
+
+impl Lowering<'_> {
+    /// Emits an expression as one call of `filter`, if that can be done and is worth it.
+    pub(super) fn code(&mut self, expr: &Expr, frame: Frame, filter: &str) -> bool {
+        if !self.checked || matches!(expr.kind, ExprKind::Const(_) | ExprKind::Name(_)) {
+            return false;
+        }
+        let mut builder = Builder { folding: self.folding, ..Builder::default() };
+        let Some(node) = self.node(expr, frame, &mut builder) else { return false };
+        self.call_code(Body::Expr(node), builder, expr, filter);
+        true
+    }
+
+    /// Emits the call of a code.
+    fn call_code(&mut self, body: Body, builder: Builder, expr: &Expr, filter: &str) {
+        let number = self.settings.codes.add(Code { body, sites: builder.sites.into() });
+        self.out.push(&format!("{number}|"));
+        self.out.mark(expr.span, expr.line);
+        self.out.push(filter);
+        if !builder.variables.is_empty() {
+            self.out.push("(");
+            self.out.push(&builder.variables.join(", "));
+            self.out.push(")");
+        }
+        self.out.weigh(builder.weight);
+    }
+
+    /// Emits the pieces of an output statement from here on that one call can write; returns how many they are.
+    pub(super) fn output_run(&mut self, pieces: &[Piece], frame: Frame) -> Result<usize> {
+        if self.settings.native || self.settings.exact {
+            return Ok(0);
+        }
+        let mut builder = Builder::default();
+        let mut parts = Vec::new();
+        let mut first = None;
+        let mut operations = 0;
+        for piece in pieces {
+            match piece {
+                Piece::Data(text, _) if text.len() <= MAX_TEXT => parts.push(Part::Text(text.as_str().into())),
+                Piece::Data(..) => break,
+                Piece::Expr(expr) => {
+                    let before = (builder.sites.len(), builder.variables.len());
+                    self.check(expr)?;
+                    builder.folding = is_constant(expr);
+                    let Some(node) = self.node(expr, frame, &mut builder) else {
+                        builder.sites.truncate(before.0);
+                        builder.variables.truncate(before.1);
+                        break;
+                    };
+                    operations += usize::from(!matches!(node.op, Op::Var(_) | Op::Const(_)));
+                    first = first.or(Some(expr));
+                    parts.push(Part::Print(node));
+                }
+            }
+        }
+        let prints = parts.iter().filter(|part| matches!(part, Part::Print(_))).count();
+        let Some(first) = first.filter(|_| prints > 1 || operations > 0) else { return Ok(0) };
+        let count = parts.len();
+        builder.weight +=
+            parts.iter().map(|part| if let Part::Text(text) = part { text.len() } else { 0 }).sum::<usize>();
+        self.out.push("{{ ");
+        self.call_code(Body::Output(parts.into()), builder, first, "print");
+        self.out.push(" }}");
+        Ok(count)
+    }
+
+    fn nodes<'a>(
+        &mut self,
+        exprs: impl IntoIterator<Item = &'a Expr>,
+        frame: Frame,
+        builder: &mut Builder,
+    ) -> Option<Box<[Node]>> {
+        exprs.into_iter().map(|expr| self.node(expr, frame, builder)).collect()
+    }
+
+    /// An expression as an operation; `None` where it has to stay in filter form.
+    fn node(&mut self, expr: &Expr, frame: Frame, builder: &mut Builder) -> Option<Node> {
+        if builder.depth >= MAX_DEPTH || (!builder.folding && may_be_infinite(expr) && is_constant(expr)) {
+            return None;
+        }
+        builder.depth += 1;
+        let op = self.op(expr, frame, builder);
+        builder.depth -= 1;
+        let op = op?;
+        Some(Node { op, site: builder.site(expr) })
+    }
+
+    fn boxed(&mut self, expr: &Expr, frame: Frame, builder: &mut Builder) -> Option<Box<Node>> {
+        self.node(expr, frame, builder).map(Box::new)
+    }
+
+    fn op(&mut self, expr: &Expr, frame: Frame, builder: &mut Builder) -> Option<Op> {
+        Some(match &expr.kind {
+            ExprKind::Const(value) => Op::Const(constant(value)?),
+            ExprKind::Name(name) => {
+                let ident = self.scopes.find(frame.symbols, name)?.clone();
+                if self.parameters.contains(&ident) {
+                    return None;
+                }
+                Op::Var(builder.variable(ident.to_string())?)
+            }
+            ExprKind::Tuple(items) if items.len() <= MAX_ARGS => Op::Tuple(self.nodes(items, frame, builder)?),
+            ExprKind::List(items) if items.len() <= MAX_ARGS => Op::List(self.nodes(items, frame, builder)?),
+            ExprKind::Dict(pairs) if pairs.len() <= MAX_ARGS / 2 => {
+                Op::Dict(self.nodes(pairs.iter().flat_map(|(key, value)| [key, value]), frame, builder)?)
+            }
+            ExprKind::CondExpr(cond) => {
+                let frame = Frame { soft: true, ..frame };
+                let then = self.node(&cond.then, frame, builder)?;
+                let test = self.node(&cond.test, frame, builder)?;
+                let otherwise = match &cond.otherwise {
+                    Some(otherwise) => self.node(otherwise, frame, builder)?,
+                    None => Node { op: Op::NoElse(self.no_else(expr.line)), site: builder.site(expr) },
+                };
+                Op::Cond(Box::new([test, then, otherwise]))
+            }
+            ExprKind::Or(pair) if literal_truth(&pair[0]) == Some(true) => self.op(&pair[0], frame, builder)?,
+            ExprKind::And(pair) if literal_truth(&pair[0]) == Some(false) => self.op(&pair[0], frame, builder)?,
+            ExprKind::Or(pair) => Op::Or(self.nodes(&**pair, frame, builder)?),
+            ExprKind::And(pair) => Op::And(self.nodes(&**pair, frame, builder)?),
+            ExprKind::Not(operand) => Op::Not(self.boxed(operand, frame, builder)?),
+            ExprKind::Compare(first, rest) => {
+                let first = self.boxed(first, frame, builder)?;
+                let rest = rest.iter().map(|(op, right)| Some((*op, self.node(right, frame, builder)?)));
+                Op::Compare(first, rest.collect::<Option<_>>()?)
+            }
+            ExprKind::Concat(items) if items.len() <= MAX_ARGS => Op::Concat(self.nodes(items, frame, builder)?),
+            ExprKind::Binary(op, pair) => Op::Binary(binary(*op), self.pair(pair, frame, builder)?),
+            ExprKind::Unary(op, operand) => {
+                let op = if *op == UnaryOp::Neg { python::UnaryOp::Neg } else { python::UnaryOp::Pos };
+                Op::Unary(op, self.boxed(operand, frame, builder)?)
+            }
+            ExprKind::Getattr(node, name) => Op::Attr(self.boxed(node, frame, builder)?, name.clone()),
+            ExprKind::Getitem(node, index) => {
+                let subject = self.node(node, frame, builder)?;
+                let ExprKind::Slice(parts) = &index.kind else {
+                    return Some(Op::Item(Box::new([subject, self.node(index, frame, builder)?])));
+                };
+                let mut bound = |part: &Option<Expr>, builder: &mut Builder| match part {
+                    Some(part) => self.node(part, frame, builder),
+                    None => Some(Node { op: Op::Const(python::none()), site: builder.site(expr) }),
+                };
+                let [start, stop, step] = &**parts;
+                Op::Slice(Box::new([subject, bound(start, builder)?, bound(stop, builder)?, bound(step, builder)?]))
+            }
+            ExprKind::Call(callee, args) => {
+                let keywords = self.keywords(args, expr)?;
+                match &callee.kind {
+                    ExprKind::Getattr(node, name) if args.exprs().all(cannot_raise) => {
+                        let nodes = self.nodes(std::iter::once(&**node).chain(args.exprs()), frame, builder)?;
+                        Op::Method(name.clone(), nodes, keywords)
+                    }
+                    _ => {
+                        Op::Call(self.nodes(std::iter::once(&**callee).chain(args.exprs()), frame, builder)?, keywords)
+                    }
+                }
+            }
+            ExprKind::Filter(Some(node), name, args) => self.named_op(true, node, name, args, expr, frame, builder)?,
+            ExprKind::Test(node, name, args) => self.named_op(false, node, name, args, expr, frame, builder)?,
+            _ => return None,
+        })
+    }
+
+    fn pair(&mut self, pair: &[Expr; 2], frame: Frame, builder: &mut Builder) -> Option<Box<[Node; 2]>> {
+        Some(Box::new([self.node(&pair[0], frame, builder)?, self.node(&pair[1], frame, builder)?]))
+    }
+
+    /// The names of keyword arguments, in the plain form of a call.
+    fn keywords(&self, args: &CallArgs, expr: &Expr) -> Option<Box<[Arc<str>]>> {
+        if args.dyn_args.is_some() || args.dyn_kwargs.is_some() || args.args.len() + args.kwargs.len() > MAX_ARGS {
+            return None;
+        }
+        let names: Vec<&str> = args.kwargs.iter().map(|(name, _)| &**name).collect();
+        self.check_keywords(&names, expr).ok()?;
+        Some(args.kwargs.iter().map(|(name, _)| name.clone()).collect())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn named_op(
+        &mut self,
+        is_filter: bool,
+        subject: &Expr,
+        name: &Arc<str>,
+        args: &CallArgs,
+        expr: &Expr,
+        frame: Frame,
+        builder: &mut Builder,
+    ) -> Option<Op> {
+        let keywords = self.keywords(args, expr)?;
+        let (own, table) = match is_filter {
+            true => (&self.settings.filters, filters::builtin()),
+            false => (&self.settings.tests, tests::builtin()),
+        };
+        let overridden = own.contains(&**name);
+        let found = table.iter().find(|(builtin, _)| *builtin == &**name).map(|(_, function)| *function);
+        if !overridden && found.is_none() {
+            return None;
+        }
+        let nodes = self.nodes(std::iter::once(subject).chain(args.exprs()), frame, builder)?;
+        Some(match found {
+            Some(function) if !overridden && keywords.is_empty() => Op::Builtin(function, nodes),
+            _ => Op::Named(is_filter, name.clone(), nodes, keywords),
+        })
+    }
+}
+
+fn constant(value: &Const) -> Option<Value> {
+    Some(match value {
+        Const::None => python::none(),
+        Const::Bool(value) => Value::from(*value),
+        // larger ones are objects, of which every evaluation makes a new one
+        Const::Int(value) => Value::from(i64::try_from(value).ok()?),
+        Const::Float(value) => Value::from(*value),
+        Const::Str(text) => Value::from(text.as_str()),
+    })
+}
+
+fn binary(op: BinOp) -> python::BinOp {
+    match op {
+        BinOp::Add => python::BinOp::Add,
+        BinOp::Sub => python::BinOp::Sub,
+        BinOp::Mul => python::BinOp::Mul,
+        BinOp::Div => python::BinOp::Div,
+        BinOp::FloorDiv => python::BinOp::FloorDiv,
+        BinOp::Mod => python::BinOp::Mod,
+        BinOp::Pow => python::BinOp::Pow,
+    }
+}
