@@ -1,7 +1,7 @@
 //! Every sample pipeline and scenario against the files in `snapshots/`.
 //!
-//! A changed template makes this test fail with a diff. Look at it, then accept with
-//! `PARTITA_ACCEPT=1 cargo test --test snapshots`, which writes and removes files as needed.
+//! A changed template makes this test fail with a diff. `partita snapshot` and `partita review` then decide: one tree, the same
+//! files.
 
 #![allow(missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -11,7 +11,7 @@ use camino::Utf8Path;
 use partita::jinja::Engine;
 use partita::pipeline::{self, Pipeline, Renderer};
 use partita::report::{self, Shown};
-use partita::snapshot::{self, Snapshot};
+use partita::snapshot::{self, Scope, Snapshot, State};
 
 /// The sample pipelines, by name.
 fn pipelines() -> Vec<Pipeline> {
@@ -43,14 +43,7 @@ fn samples() -> Vec<Snapshot> {
 fn samples_render_as_before() {
     let root = Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("snapshots");
     let snapshots = samples();
-    if std::env::var_os("PARTITA_ACCEPT").is_some() {
-        for path in snapshot::compare(&root, &snapshots).unwrap().orphaned {
-            std::fs::remove_file(root.join(format!("{path}.snap"))).unwrap();
-        }
-        for snapshot in &snapshots {
-            snapshot::write(&root, snapshot).unwrap();
-        }
-    }
+    assert_eq!(snapshot::collisions(&snapshots), []);
     let mut failed = Vec::new();
     for snapshot in &snapshots {
         let (folder, name) = snapshot.path.rsplit_once('/').unwrap();
@@ -64,13 +57,29 @@ fn samples_render_as_before() {
         }
     }
     // insta forgives white space at the end; the hash in the file does not.
-    let difference = snapshot::compare(&root, &snapshots).unwrap();
-    assert!(difference.orphaned.is_empty(), "snapshots of nothing: {:#?}", difference.orphaned);
-    failed.extend(difference.changed);
-    failed.extend(difference.missing);
+    let scope = Scope { everything: true, ..Scope::default() };
+    let comparison = snapshot::compare(&root, &snapshots, &scope).unwrap();
+    assert!(comparison.orphaned.is_empty(), "snapshots of nothing: {:#?}", comparison.orphaned);
+    let differing = comparison.entries.iter().filter(|entry| entry.state != State::Same);
+    failed.extend(differing.map(|entry| entry.snapshot.path.clone()));
     failed.sort();
     failed.dedup();
     assert!(failed.is_empty(), "{} of {} snapshots differ: {failed:#?}", failed.len(), snapshots.len());
+}
+
+/// The command and the test above look at one tree and say the same of it.
+#[test]
+fn the_command_agrees() {
+    let ran = std::process::Command::new(env!("CARGO_BIN_EXE_partita"))
+        .args(["snapshot", "--check"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env_clear()
+        .output()
+        .unwrap();
+    let (stdout, stderr) = (String::from_utf8(ran.stdout).unwrap(), String::from_utf8(ran.stderr).unwrap());
+    assert_eq!(ran.status.code(), Some(0), "{stdout}{stderr}");
+    let count = samples().len();
+    assert_eq!(stdout, format!("{count} snapshots: {count} unchanged\n"));
 }
 
 /// What every scenario resolves to: runs, dates and why, what waits, the log. Some make no run at all, and that is the point.

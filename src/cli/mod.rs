@@ -28,8 +28,10 @@ mod queue_store;
 mod render;
 mod render_jsonl;
 mod resolve;
+mod review;
 mod schema;
 mod select;
+mod snapshot;
 #[cfg(feature = "sqlite")]
 mod tick;
 
@@ -55,6 +57,10 @@ enum Command {
     Resolve(resolve::Args),
     /// Explain a run or a key: events, mappers, what is missing, which rule decided
     Explain(explain::Args),
+    /// Write or verify snapshots of everything that is rendered
+    Snapshot(snapshot::Args),
+    /// Accept or reject pending snapshots
+    Review(review::Args),
     /// Record an asset event in a stored queue
     #[cfg(feature = "sqlite")]
     Emit(emit::Args),
@@ -77,6 +83,8 @@ fn dispatch(command: &Command, io: &mut Io<'_>) -> Outcome {
         Command::Render(args) => render::run(args, io),
         Command::Resolve(args) => resolve::run(args, io),
         Command::Explain(args) => explain::run(args, io),
+        Command::Snapshot(args) => snapshot::run(args, io),
+        Command::Review(args) => review::run(args, io),
         #[cfg(feature = "sqlite")]
         Command::Emit(args) => emit::run(args, io),
         #[cfg(feature = "sqlite")]

@@ -16,7 +16,7 @@ use crate::report;
 use crate::run::DagRunType;
 
 /// Which runs.
-#[derive(Debug, Clone, clap::Args)]
+#[derive(Debug, Clone, Default, clap::Args)]
 pub struct PlayArgs {
     /// Only these scenarios, by name or path; all of a pipeline's without one
     #[arg(long, value_name = "NAME")]

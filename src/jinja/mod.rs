@@ -34,4 +34,5 @@ pub use internals::is_internal_attribute;
 pub use loader::{FileSystemLoader, Loader, MemoryLoader, split_template_path};
 pub use names::Names;
 pub use parser::parse;
+pub use runtime::vm::clock_reads;
 pub use undefined::{Undefined, as_undefined, is_undefined, object_type_repr};

@@ -121,7 +121,8 @@ impl<'a> Renderer<'a> {
             } else {
                 value.to_python().map_err(|error| failed(&field.name, &error))
             };
-            RenderedField { name: field.name.clone(), file: None, rendered: template, given: true, value }
+            let name = field.name.clone();
+            RenderedField { name, file: None, rendered: template, given: true, reads_clock: false, value }
         };
         let fields =
             task.fields.iter().filter(|field| field.value.is_some() || is_expanded(task, &field.name)).map(field);
@@ -158,7 +159,9 @@ impl<'a> Renderer<'a> {
         for (at, (name, value)) in values.iter().enumerate() {
             if let Err(error) = value {
                 let value = Err(failed(name, error));
-                fields.insert(at, RenderedField { name: name.clone(), file: None, rendered: true, given: true, value });
+                let (name, file) = (name.clone(), None);
+                let field = RenderedField { name, file, rendered: true, given: true, reads_clock: false, value };
+                fields.insert(at, field);
             }
         }
         for field in &mut fields {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::FieldValue;
-use crate::jinja::{Engine, Environment, Names, Rendered, TemplateError};
+use crate::jinja::{Engine, Environment, Names, Rendered, TemplateError, clock_reads};
 use crate::python::{PyErr, Value};
 
 /// A field, or a place inside it: `env.REGION`, `arguments[0]`.
@@ -56,6 +56,8 @@ pub struct RenderedField {
     pub rendered: bool,
     /// False when the author did not give the field and it is no template: the operator's own plain value.
     pub given: bool,
+    /// True when a template read the clock: what Airflow would execute depends on the moment.
+    pub reads_clock: bool,
     /// The text, or the Python value (nested fields, native mode).
     pub value: Result<Value, Box<FieldError>>,
 }
@@ -102,7 +104,8 @@ impl TaskTemplates {
         };
         if !value.truth() {
             let value = value.to_python().map_err(fail);
-            return RenderedField { name: name.to_owned(), file: None, rendered: false, given: true, value };
+            let name = name.to_owned();
+            return RenderedField { name, file: None, rendered: false, given: true, reads_clock: false, value };
         }
         let file = match value {
             FieldValue::Str(text) if self.is_file(text) => Some(text.clone()),
@@ -117,6 +120,7 @@ impl TaskTemplates {
                 error,
             })
         };
+        let reads = clock_reads();
         let value = value.map_strings(&mut string, &mut Vec::new()).map_err(|leaf| {
             Box::new(FieldError {
                 path: FieldPath { field: name.to_owned(), inner: leaf.path },
@@ -126,7 +130,8 @@ impl TaskTemplates {
                 error: leaf.error,
             })
         });
-        RenderedField { name: name.to_owned(), file, rendered: true, given: true, value }
+        let reads_clock = clock_reads() != reads;
+        RenderedField { name: name.to_owned(), file, rendered: true, given: true, reads_clock, value }
     }
 
     fn is_file(&self, text: &str) -> bool {

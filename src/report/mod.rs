@@ -8,6 +8,7 @@ mod json;
 mod problems;
 mod render;
 mod resolve;
+mod snapshot;
 mod trace;
 
 pub use context::{context_json, context_table};
@@ -16,4 +17,5 @@ pub use json::{render_json, render_jsonl, resolve_json, run_json};
 pub use problems::{Excerpt, excerpt, problems};
 pub use render::{Shown, field_error, instant, render_text, run_heading};
 pub use resolve::resolve_text;
+pub use snapshot::{group_text, hunks_text, paths_text, snapshot_text, visible};
 pub use trace::{decision_text, pending_text};

@@ -1,5 +1,6 @@
 //! The running engine as Python values see it, and errors on their way between both worlds.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -142,7 +143,18 @@ impl Interp for Vm<'_, '_, '_> {
     }
 }
 
+thread_local! {
+    static CLOCK_READS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How often templates rendered by this thread have read the clock: a caller that compares the number before and after a
+/// rendering knows whether that one did.
+pub fn clock_reads() -> u64 {
+    CLOCK_READS.get()
+}
+
 fn now(core: &Core) -> PyResult<DateTime<Utc>> {
+    CLOCK_READS.set(CLOCK_READS.get().wrapping_add(1));
     core.env.now.ok_or_else(|| {
         PyErr::unsupported("this reads the clock, and no clock was given")
             .with_hint("give `now`: partita never reads the machine's clock")
