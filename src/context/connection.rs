@@ -169,7 +169,7 @@ fn plain_query(extra: &Value) -> Option<String> {
 }
 
 /// `urllib.parse.quote(text, safe="")`, or `quote_plus`.
-fn quote(text: &str, plus: bool) -> String {
+pub(super) fn quote(text: &str, plus: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::python::{self, PyErr, PyResult, Value, downcast, object};
-use crate::run::{AssetEventReference, AssetReference, DagRun, Run};
+use crate::run::{
+    ASSET_EVENT_FIELDS, AssetEventReference, AssetReference, DAG_RUN_FIELDS, DAG_RUN_RESULT_FIELDS, DagRun, Run,
+};
 
 use super::Shared;
 use super::convert;
@@ -14,61 +16,6 @@ use super::surroundings::StoredEvent;
 
 const GENERATED: &str = "airflow.sdk.api.datamodels._generated";
 const COMMS: &str = "airflow.sdk.execution_time.comms";
-
-const DAG_RUN_FIELDS: &[&str] = &[
-    "dag_id",
-    "run_id",
-    "logical_date",
-    "data_interval_start",
-    "data_interval_end",
-    "run_after",
-    "start_date",
-    "end_date",
-    "clear_number",
-    "run_type",
-    "state",
-    "conf",
-    "triggering_user_name",
-    "consumed_asset_events",
-    "partition_key",
-    "partition_date",
-    "note",
-    "team_name",
-];
-
-const RESULT_FIELDS: &[&str] = &[
-    "dag_id",
-    "run_id",
-    "logical_date",
-    "data_interval_start",
-    "data_interval_end",
-    "run_after",
-    "start_date",
-    "end_date",
-    "clear_number",
-    "run_type",
-    "state",
-    "conf",
-    "triggering_user_name",
-    "consumed_asset_events",
-    "partition_key",
-    "partition_date",
-    "note",
-    "team_name",
-    "type",
-];
-
-const EVENT_FIELDS: &[&str] = &[
-    "asset",
-    "extra",
-    "source_task_id",
-    "source_dag_id",
-    "source_run_id",
-    "source_map_index",
-    "source_aliases",
-    "timestamp",
-    "partition_key",
-];
 
 static DAG_RUN: ModelClass = ModelClass {
     name: "DagRun",
@@ -81,7 +28,7 @@ static DAG_RUN: ModelClass = ModelClass {
 static DAG_RUN_RESULT: ModelClass = ModelClass {
     name: "DagRunResult",
     module: COMMS,
-    fields: RESULT_FIELDS,
+    fields: DAG_RUN_RESULT_FIELDS,
     forbids_extra: true,
     properties: no_properties,
 };
@@ -108,7 +55,7 @@ static TI_RUN_CONTEXT: ModelClass = ModelClass {
 static CONSUMED: ModelClass = ModelClass {
     name: "AssetEventDagRunReference",
     module: GENERATED,
-    fields: EVENT_FIELDS,
+    fields: ASSET_EVENT_FIELDS,
     forbids_extra: true,
     properties: no_properties,
 };
@@ -116,7 +63,7 @@ static CONSUMED: ModelClass = ModelClass {
 static TRIGGERING: ModelClass = ModelClass {
     name: "AssetEventDagRunReferenceResult",
     module: COMMS,
-    fields: EVENT_FIELDS,
+    fields: ASSET_EVENT_FIELDS,
     forbids_extra: true,
     properties: source_properties,
 };

@@ -3,6 +3,7 @@
 //! Which values are secret follows Airflow's own masker (`airflow.sdk._shared.secrets_masker`): passwords and extras of
 //! connections, and variables, params and parts of them whose name is sensitive.
 
+use super::connection::quote;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -156,7 +157,7 @@ impl Masker {
                 patterns.insert(inner(&json));
             }
             for plus in [false, true] {
-                patterns.insert(percent(&secret, plus));
+                patterns.insert(quote(&secret, plus));
             }
             patterns.insert(html(&secret));
             patterns.insert(secret);
@@ -209,20 +210,6 @@ fn ascii(json: &str) -> String {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
                 let _ = write!(out, "\\u{unit:04x}");
-            }
-        }
-    }
-    out
-}
-
-fn percent(text: &str, plus: bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.' | b'-' | b'~' => out.push(byte as char),
-            b' ' if plus => out.push('+'),
-            _ => {
-                let _ = write!(out, "%{byte:02X}");
             }
         }
     }

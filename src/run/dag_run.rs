@@ -80,7 +80,10 @@ pub struct AssetReference {
 }
 
 /// The fields of `DagRun`, in order.
-pub(super) const DAG_RUN_FIELDS: &[&str] = &[
+pub const DAG_RUN_FIELDS: &[&str] = DAG_RUN_RESULT_FIELDS.split_at(18).0;
+
+/// The fields of `DagRunResult`, in order: what another run's Dag run is read into.
+pub const DAG_RUN_RESULT_FIELDS: &[&str] = &[
     "dag_id",
     "run_id",
     "logical_date",
@@ -99,9 +102,11 @@ pub(super) const DAG_RUN_FIELDS: &[&str] = &[
     "partition_date",
     "note",
     "team_name",
+    "type",
 ];
 
-const EVENT_FIELDS: &[&str] = &[
+/// The fields of an asset event in a Dag run, in order.
+pub const ASSET_EVENT_FIELDS: &[&str] = &[
     "asset",
     "extra",
     "source_task_id",
@@ -185,7 +190,7 @@ impl AssetEventReference {
             timestamp: v.field(value, "timestamp", true, Validator::instant),
             partition_key: v.field(value, "partition_key", false, Validator::opt_string),
         };
-        v.forbid_others(map, EVENT_FIELDS);
+        v.forbid_others(map, ASSET_EVENT_FIELDS);
         Some(event)
     }
 }

@@ -12,7 +12,9 @@ mod state;
 mod task_instance;
 mod validation;
 
-pub use dag_run::{AssetEventReference, AssetReference, DagRun};
+pub use dag_run::{
+    ASSET_EVENT_FIELDS, AssetEventReference, AssetReference, DAG_RUN_FIELDS, DAG_RUN_RESULT_FIELDS, DagRun,
+};
 pub use document::{Connections, Run, XCom};
 pub use state::{DagRunState, DagRunType, TaskInstanceState};
 pub use task_instance::TaskInstance;
