@@ -23,7 +23,7 @@ pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<AssetCondition>;
 
 /// Parses an expression. Names stand bare when they match `[A-Za-z_][A-Za-z0-9_.-]*`, or in double quotes;
 /// `AssetAlias("x")`, `Asset.ref(name="x")`, `Asset.ref(uri="...")`, `AssetAll(...)` and `AssetAny(...)` are Airflow's own
-/// forms. With `python` true, a quoted text is a Python `str`, as in a Dag file, and combining it with an asset is the
+/// forms, and `Dataset("uri")`, `DatasetAlias("x")`, `DatasetAll(...)` and `DatasetAny(...)` those of Airflow 2.10. With `python` true, a quoted text is a Python `str`, as in a Dag file, and combining it with an asset is the
 /// `TypeError` of Python.
 pub fn parse_expression(text: &str, python: bool, lookup: Lookup<'_>) -> Result<AssetCondition, ExpressionError> {
     let mut parser = Parser { text, at: 0, python, lookup, depth: 0 };
@@ -209,7 +209,7 @@ impl Parser<'_> {
     fn call(&mut self, name: &str, start: usize) -> Parsed {
         self.eat("(");
         match name {
-            "AssetAll" | "AssetAny" => {
+            "AssetAll" | "AssetAny" | "DatasetAll" | "DatasetAny" => {
                 let parts = self.operands()?;
                 let mut conditions = Vec::new();
                 for part in parts {
@@ -222,9 +222,16 @@ impl Parser<'_> {
                     }
                 }
                 Ok(Operand::Asset(Box::new(match name {
-                    "AssetAll" => AssetCondition::All(conditions),
+                    "AssetAll" | "DatasetAll" => AssetCondition::All(conditions),
                     _ => AssetCondition::Any(conditions),
                 })))
+            }
+            "Dataset" => {
+                let (keyword, text) = self.argument()?;
+                if keyword.as_deref().is_some_and(|keyword| keyword != "uri") {
+                    return Err(self.syntax(start..self.at, "Dataset takes `uri`"));
+                }
+                self.named(&text, start..self.at)
             }
             "AssetAlias" | "DatasetAlias" => {
                 let (keyword, text) = self.argument()?;

@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use camino::Utf8PathBuf;
+use chrono::{DateTime, Utc};
 use serde_json::{Value as Json, json};
 
 use super::play_args::{self, PlayArgs};
 use super::{Exit, Failure, Io, Outcome, select};
-use crate::context::{self, Context, Entry, Masker, Surroundings};
+use crate::context::{self, AnyContext, Entry, Masker, Surroundings};
 use crate::jinja::{Engine, Names};
-use crate::pipeline::{Pipeline, PlayedRun, Renderer};
+use crate::pipeline::{Pipeline, PlayedRun, Profile, Renderer, Task};
 use crate::python::Plain;
 use crate::report;
-use crate::run::{self, Run, TaskInstance};
+use crate::run::{self, DagRun, Run, TaskInstance};
 
 /// Arguments of `partita context`.
 #[derive(Debug, clap::Args)]
@@ -54,6 +55,9 @@ enum Format {
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     let mut answer = Answer::default();
     match &args.play.run {
+        Some(_) if args.pipelines.is_empty() && args.play.profile == Some(Profile::Airflow210) => {
+            return Err(Failure::Usage("a run of Airflow 2.10 needs its pipeline: name it before --run".to_owned()));
+        }
         Some(file) if args.pipelines.is_empty() => alone(args, file, &mut answer, io)?,
         _ => played(args, &mut answer, io)?,
     }
@@ -79,7 +83,7 @@ struct Answer {
 }
 
 impl Answer {
-    fn add(&mut self, args: &Args, context: &Context, masker: &Masker, now: Option<chrono::DateTime<chrono::Utc>>) {
+    fn add(&mut self, args: &Args, context: &AnyContext, of: &Of<'_>, masker: &Masker, now: Option<DateTime<Utc>>) {
         let mut interp = Plain { now, ..Plain::default() };
         let mut entries: Vec<Entry> = context::describe(context, &mut interp);
         if !args.name.is_empty() {
@@ -89,8 +93,7 @@ impl Answer {
             entries.retain(|entry| args.name.iter().any(|name| name == entry.name));
         }
         let hidden = if args.show_secrets { &Masker::default() } else { masker };
-        let run = context.run();
-        let (dag_run, task_id) = (&run.dag_run, &run.ti.task_id);
+        let Of { run: dag_run, task_id, map_index } = of;
         if self.tasks > 0 {
             self.text.push('\n');
         }
@@ -102,15 +105,22 @@ impl Answer {
             "dag_id": dag_run.dag_id,
             "run_id": dag_run.run_id,
             "task_id": task_id,
-            "map_index": run.ti.map_index.and_then(|index| i64::try_from(index).ok()),
+            "map_index": map_index,
             "context": report::context_json(&entries, hidden),
         }));
     }
 }
 
+/// Which task instance a context is of.
+struct Of<'a> {
+    run: &'a DagRun,
+    task_id: &'a str,
+    map_index: Option<i64>,
+}
+
 /// The runs of pipelines and scenarios.
 fn played(args: &Args, answer: &mut Answer, io: &mut Io<'_>) -> Result<(), Failure> {
-    let pipelines = select::pipelines(&args.pipelines, io)?;
+    let pipelines = select::pipelines_as(&args.pipelines, args.play.profile, io)?;
     args.play.check(&pipelines)?;
     let engine = Engine::new();
     for pipeline in &pipelines {
@@ -123,8 +133,9 @@ fn played(args: &Args, answer: &mut Answer, io: &mut Io<'_>) -> Result<(), Failu
                 if !args.play.dag.is_empty() && !args.play.dag.contains(&run.run.dag_id) {
                     continue;
                 }
-                for context in contexts(pipeline, run, wanted, &renderer)? {
-                    answer.add(args, &context, &masker, Some(played.clock));
+                for (task, map_index, context) in contexts(pipeline, run, wanted, &renderer)? {
+                    let of = Of { run: &run.run, task_id: &task.task_id, map_index };
+                    answer.add(args, &context, &of, &masker, Some(played.clock));
                 }
             }
         }
@@ -133,20 +144,27 @@ fn played(args: &Args, answer: &mut Answer, io: &mut Io<'_>) -> Result<(), Failu
 }
 
 /// The context of each task of a run; of a mapped task, that of its first instance.
-fn contexts(
-    pipeline: &Pipeline,
+fn contexts<'p>(
+    pipeline: &'p Pipeline,
     run: &PlayedRun,
     wanted: Option<&str>,
     renderer: &Renderer<'_>,
-) -> Result<Vec<Context>, Failure> {
+) -> Result<Vec<(&'p Task, Option<i64>, AnyContext)>, Failure> {
     let Some(dag) = pipeline.dags.iter().find(|dag| dag.dag_id == run.run.dag_id) else { return Ok(Vec::new()) };
     let tasks = dag.tasks.iter().filter(|task| wanted.is_none_or(|wanted| wanted == task.task_id));
     tasks
         .map(|task| {
             let index = if task.mapped { 0 } else { -1 };
-            renderer
+            let context = renderer
                 .context(dag, task, run, index)
-                .map_err(|error| Failure::Fatal(format!("{}.{}: {error}", dag.dag_id, task.task_id)))
+                .map_err(|error| Failure::Fatal(format!("{}.{}: {error}", dag.dag_id, task.task_id)))?;
+            let index = match &context {
+                AnyContext::Airflow33(context) => {
+                    context.run().ti.map_index.and_then(|index| i64::try_from(index).ok())
+                }
+                AnyContext::Airflow210(context) => Some(context.map_index()),
+            };
+            Ok((task, index, context))
         })
         .collect()
 }
@@ -155,9 +173,11 @@ fn contexts(
 fn alone(args: &Args, file: &Utf8PathBuf, answer: &mut Answer, io: &mut Io<'_>) -> Result<(), Failure> {
     let run = Arc::new(load(args, file, io)?);
     let masker = Masker::of_run(&run);
-    let context =
-        context::build(run, Arc::new(Surroundings::of_request())).map_err(|error| Failure::Fatal(error.to_string()))?;
-    answer.add(args, &context, &masker, None);
+    let context = context::build(run.clone(), Arc::new(Surroundings::of_request()))
+        .map_err(|error| Failure::Fatal(error.to_string()))?;
+    let map_index = run.ti.map_index.and_then(|index| i64::try_from(index).ok());
+    let of = Of { run: &run.dag_run, task_id: &run.ti.task_id, map_index };
+    answer.add(args, &AnyContext::Airflow33(context), &of, &masker, None);
     Ok(())
 }
 

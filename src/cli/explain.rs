@@ -29,7 +29,7 @@ pub struct Args {
 
 /// Explains runs and keys.
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
-    let pipelines = select::pipelines(&args.pipeline, io)?;
+    let pipelines = select::pipelines_as(&args.pipeline, args.play.profile, io)?;
     args.play.check(&pipelines)?;
     let mut told = false;
     let mut known = Vec::new();

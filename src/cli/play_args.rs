@@ -9,8 +9,8 @@ use serde_json::Value as Json;
 use super::{Failure, Io, select};
 use crate::pipeline::reader::parse_instant;
 use crate::pipeline::{
-    self, Action, Asked, Emit, Pipeline, PlayError, Played, PlayedRun, Problem, Scenario, Step, assumed_run, given_run,
-    yaml,
+    self, Action, Asked, Emit, Pipeline, PlayError, Played, PlayedRun, Problem, Profile, Scenario, Step, assumed_run,
+    given_run, yaml,
 };
 use crate::report;
 use crate::run::DagRunType;
@@ -18,6 +18,10 @@ use crate::run::DagRunType;
 /// Which runs.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct PlayArgs {
+    /// The Airflow whose behaviour is shown, in place of the one the pipeline names
+    #[arg(long, value_name = "PROFILE", value_parser = profile)]
+    pub profile: Option<Profile>,
+
     /// Only these scenarios, by name or path; all of a pipeline's without one
     #[arg(long, value_name = "NAME")]
     pub scenario: Vec<String>,
@@ -68,9 +72,15 @@ pub struct PlayArgs {
     pub logical_date: Option<DateTime<Utc>>,
 }
 
+/// `airflow-3.3` or `airflow-2.10`.
+pub fn profile(text: &str) -> Result<Profile, String> {
+    Profile::parse(text).ok_or_else(|| "airflow-3.3 or airflow-2.10 is expected".to_owned())
+}
+
 fn run_type(text: &str) -> Result<DagRunType, String> {
-    DagRunType::parse(text).ok_or_else(|| {
-        let known: Vec<&str> = DagRunType::ALL.iter().map(|kind| kind.value()).collect();
+    let of_2_10 = DagRunType::DatasetTriggered;
+    DagRunType::parse(text).or((text == of_2_10.value()).then_some(of_2_10)).ok_or_else(|| {
+        let known: Vec<&str> = DagRunType::ALL.iter().chain([&of_2_10]).map(|kind| kind.value()).collect();
         format!("one of {} is expected", known.join(", "))
     })
 }
@@ -89,6 +99,14 @@ impl PlayArgs {
         for name in self.dag.iter().chain(&self.producer) {
             if !dags().any(|dag| dag == name) {
                 return Err(select::unknown("Dag", name, &dags().collect::<Vec<_>>()));
+            }
+        }
+        if !pipelines.is_empty() && pipelines.iter().all(|pipeline| pipeline.profile == Profile::Airflow210) {
+            if self.partition_key.is_some() {
+                return Err(no_partitions("--partition-key"));
+            }
+            if self.from.is_some() {
+                return Err(no_partitions("--from and --to"));
             }
         }
         for name in &self.scenario {
@@ -113,6 +131,7 @@ impl PlayArgs {
         #[cfg(not(feature = "sqlite"))]
         let store = false;
         store
+            || self.profile.is_some()
             || self.asks_for_a_run()
             || self.run.is_some()
             || self.from.is_some()
@@ -122,6 +141,12 @@ impl PlayArgs {
     fn asks_for_a_run(&self) -> bool {
         self.partition_key.is_some() || self.logical_date.is_some() || self.run_type.is_some()
     }
+}
+
+fn no_partitions(option: &str) -> Failure {
+    Failure::Usage(format!(
+        "{option}: Airflow 2.10 has no partitions\nhelp: name a run by --logical-date, or the updates of datasets by --emit"
+    ))
 }
 
 /// One scenario to play, or runs to take as they are.
@@ -155,6 +180,12 @@ impl Play {
 /// Reads the runs of a stored queue, without changing the file.
 #[cfg(feature = "sqlite")]
 fn stored(pipeline: &Pipeline, scenario: &Scenario, path: &Utf8PathBuf) -> Result<Played, Failure> {
+    if pipeline.profile == Profile::Airflow210 {
+        return Err(Failure::Fatal(format!(
+            "{}: a stored queue holds assets of Airflow 3, not datasets of Airflow 2.10",
+            pipeline.name
+        )));
+    }
     use crate::schedule::{Scheduler, SqliteStore};
 
     if !path.is_file() {
@@ -226,6 +257,10 @@ pub fn plays(args: &PlayArgs, pipeline: &Pipeline, io: &mut Io<'_>) -> Result<Ve
     if let (Some(from), Some(to)) = (&args.from, &args.to) {
         let mut base = base_scenario(args, pipeline)?;
         base.name = format!("{from} to {to}");
+        if pipeline.profile == Profile::Airflow210 {
+            writeln!(io.err, "note: {}: Airflow 2.10 has no partitions, so no backfill of them", pipeline.name)?;
+            return Ok(Vec::new());
+        }
         let window = pipeline::Window { from: window_bound(from, false)?, to: window_bound(to, true)? };
         if window.from > window.to {
             return Err(Failure::Usage(format!("--from {from} lies after --to {to}")));
@@ -281,6 +316,9 @@ fn asked(args: &PlayArgs, pipeline: &Pipeline, mut scenario: Scenario, io: &mut 
         Asked { partition_key: args.partition_key.clone(), run_type: args.run_type, logical_date: args.logical_date };
     scenario.name = "no scenario".to_owned();
     let mut runs = Vec::new();
+    if asked.partition_key.is_some() && pipeline.profile == Profile::Airflow210 {
+        return Ok(Vec::new());
+    }
     for dag in &pipeline.dags {
         let wanted = if args.dag.is_empty() {
             dag.timetable.partitioned() || asked.partition_key.is_none()
@@ -356,6 +394,11 @@ fn emits(args: &PlayArgs, pipeline: &Pipeline) -> Result<Vec<Step>, Failure> {
         };
         let known: Vec<&str> = pipeline.assets.iter().map(|def| def.key.as_str()).collect();
         let def = pipeline.asset(asset).ok_or_else(|| select::unknown("asset", asset, &known))?;
+        if rest.is_some() && pipeline.profile == Profile::Airflow210 {
+            return Err(Failure::Usage(format!(
+                "--emit {text}: Airflow 2.10 has no partitions\nhelp: write --emit {asset}"
+            )));
+        }
         let emit = Emit {
             asset: def.asset.key(),
             partition_key: key.map(str::to_owned),

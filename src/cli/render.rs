@@ -80,7 +80,7 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     if let Some(pipeline) = &args.pipeline {
         return Err(Failure::Usage(format!("--pipeline goes with --jsonl; write `partita render {pipeline}`")));
     }
-    let pipelines = select::pipelines(&args.pipelines, io)?;
+    let pipelines = select::pipelines_as(&args.pipelines, args.play.profile, io)?;
     args.play.check(&pipelines)?;
     check_tasks(args, &pipelines)?;
     let engine = Engine::new();

@@ -62,7 +62,7 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     if args.jsonl {
         return jsonl::serve(io::stdin().lock(), io.out, answer);
     }
-    let pipelines = select::pipelines(&args.pipelines, io)?;
+    let pipelines = select::pipelines_as(&args.pipelines, args.play.profile, io)?;
     args.play.check(&pipelines)?;
     let shown = Shown { dags: &args.play.dag, tasks: &[], fields: &[] };
     let engine = Engine::new();

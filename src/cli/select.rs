@@ -3,7 +3,7 @@
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::{Failure, Io};
-use crate::pipeline::{self, Pipeline, Problem, Scenario, Severity};
+use crate::pipeline::{self, Pipeline, Problem, Profile, Scenario, Severity};
 use crate::report;
 
 /// The folder of pipelines that is taken when none is named.
@@ -14,6 +14,18 @@ const TEMPLATES: &str = "templates";
 /// # Errors
 /// Every problem of every pipeline that cannot be read.
 pub fn pipelines(named: &[Utf8PathBuf], io: &mut Io<'_>) -> Result<Vec<Pipeline>, Failure> {
+    pipelines_as(named, None, io)
+}
+
+/// The same, read as a profile in place of the one each file names.
+///
+/// # Errors
+/// As [`pipelines`]; what the profile does not have.
+pub fn pipelines_as(
+    named: &[Utf8PathBuf],
+    profile: Option<Profile>,
+    io: &mut Io<'_>,
+) -> Result<Vec<Pipeline>, Failure> {
     let folders = match named {
         [] => found_below(Utf8Path::new(TEMPLATES))?,
         named => {
@@ -33,7 +45,7 @@ pub fn pipelines(named: &[Utf8PathBuf], io: &mut Io<'_>) -> Result<Vec<Pipeline>
     let mut loaded = Vec::new();
     let mut problems = Vec::new();
     for folder in folders {
-        match pipeline::load(&folder) {
+        match pipeline::load_as(&folder, profile) {
             Ok(pipeline) => loaded.push(pipeline),
             Err(found) => problems.extend(found),
         }

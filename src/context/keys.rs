@@ -126,7 +126,7 @@ fn closest(name: &str, run: &DagRun) -> Option<&'static str> {
 
 fn why_undated(run: &DagRun) -> &'static str {
     match run.run_type {
-        DagRunType::AssetTriggered => "a run made from asset events has no logical date",
+        DagRunType::AssetTriggered | DagRunType::DatasetTriggered => "a run made from asset events has no logical date",
         DagRunType::AssetMaterialization => "a run that materializes an asset has no logical date",
         DagRunType::Manual | DagRunType::OperatorTriggered => "this run was triggered without a logical date",
         DagRunType::Scheduled | DagRunType::Backfill => "this run has no logical date",

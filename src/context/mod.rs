@@ -6,6 +6,7 @@
 
 mod accessor;
 pub mod airflow2;
+mod any;
 mod asset;
 mod babel;
 mod broken;
@@ -52,6 +53,7 @@ use crate::run::{Instant, Run};
 
 use keys::Key;
 
+pub use any::AnyContext;
 pub use environment::environment;
 pub use filters::filters;
 pub use masker::Masker;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use chrono::{DateTime, SubsecRound, Utc};
 use serde_json::{Map, Value as Json, json};
 
-use super::model::{Dag, Pipeline};
+use super::assumed_datasets;
+use super::model::{Dag, Pipeline, Profile};
 use super::outcome::Origin;
 use super::play::{PlayedRun, scheduled_run, suffix};
 use super::scenario::Scenario;
@@ -30,6 +31,12 @@ pub struct Asked {
 /// # Errors
 /// What the timetable raises for a key it cannot read.
 pub fn assumed_run(pipeline: &Pipeline, scenario: &Scenario, dag: &Dag, asked: &Asked) -> PyResult<PlayedRun> {
+    if pipeline.profile == Profile::Airflow210 {
+        return assumed_datasets::assumed(scenario, dag, asked);
+    }
+    if asked.run_type == Some(DagRunType::DatasetTriggered) {
+        return Err(PyErr::unsupported("Airflow 3 has no dataset_triggered runs: they are asset_triggered there"));
+    }
     let timetable = &dag.timetable;
     let now = scenario.clock().trunc_subsecs(6);
     let by_assets = timetable.asset_condition().is_some();
@@ -125,6 +132,9 @@ pub struct GivenRun {
 /// # Errors
 /// `ValidationError` as Airflow raises it; `Unsupported` for what is no run.
 pub fn given_run(pipeline: &Pipeline, document: &Json, events: Option<&Json>) -> PyResult<GivenRun> {
+    if pipeline.profile == Profile::Airflow210 {
+        return assumed_datasets::given(pipeline, document, events);
+    }
     let mut scenario = Scenario::of_steps("run", Vec::new());
     if document.get("dag_run_id").is_some() {
         let extra = |name: &str, uri: &str| {

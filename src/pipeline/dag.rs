@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::load::{search_path, user_defined};
-use super::model::{Dag, Pipeline};
+use super::datasets;
+use super::load::{search_path, synonym, user_defined};
+use super::model::{Dag, Pipeline, Profile};
 use super::reader::Reader;
 use super::schedule::{Surroundings, read_schedule};
 use super::source::{Place, Problem, closest, suggestion};
@@ -11,11 +12,12 @@ use super::task::{field_value, read_task};
 use super::yaml::{Kind, Node};
 use crate::jinja::{Syntax, UndefinedKind};
 use crate::python::Zone;
-use crate::timetable::NullTimetable;
+use crate::timetable::{NullTimetable, TIMETABLE_CLASSES};
 
 /// Keys of a Dag.
-pub const DAG_KEYS: [&str; 16] = [
+pub const DAG_KEYS: [&str; 17] = [
     "schedule",
+    "schedule_interval",
     "start_date",
     "end_date",
     "timezone",
@@ -51,21 +53,33 @@ pub(super) fn read_dag(
         get("timezone").and_then(|node| zone(reader, node, "`timezone`")).unwrap_or_else(|| "UTC".to_owned());
     let mut search: Vec<_> = search_path(reader, get("template_searchpath"), &pipeline.root);
     search.extend(pipeline.template_searchpath.iter().cloned());
+    let schedule = fields.as_ref().and_then(|fields| {
+        let found = synonym(reader, fields, "schedule", "schedule_interval");
+        found.or_else(|| fields.given("schedule")).or_else(|| fields.given("schedule_interval"))
+    });
+    let before = pipeline.profile == Profile::Airflow210;
     let (syntax, autoescape) = environment_kwargs(reader, get("jinja_environment_kwargs"));
     let mut dag = Dag {
         dag_id: dag_id.to_owned(),
         place: place.clone(),
-        timetable: read_schedule(
-            reader,
-            &Surroundings { pipeline, zone: Zone::parse(&timezone).unwrap_or(Zone::UTC) },
-            get("schedule"),
-        )
-        .unwrap_or_else(|| Arc::new(NullTimetable)),
-        schedule_place: get("schedule").map_or(place, |node| &node.place).clone(),
+        timetable: match schedule {
+            None if before => datasets::implicit_schedule(),
+            schedule => read_schedule(
+                reader,
+                &Surroundings { pipeline, zone: Zone::parse(&timezone).unwrap_or(Zone::UTC) },
+                schedule,
+            )
+            .unwrap_or_else(|| Arc::new(NullTimetable)),
+        },
+        schedule_place: schedule.map_or(place, |node| &node.place).clone(),
+        schedule_text: schedule
+            .and_then(Node::as_str)
+            .filter(|text| !TIMETABLE_CLASSES.contains(text))
+            .map(str::to_owned),
         start_date: get("start_date").and_then(|node| reader.instant(node, "`start_date`")),
         end_date: get("end_date").and_then(|node| reader.instant(node, "`end_date`")),
         timezone,
-        catchup: get("catchup").and_then(|node| reader.boolean(node, "`catchup`")).unwrap_or(false),
+        catchup: get("catchup").and_then(|node| reader.boolean(node, "`catchup`")).unwrap_or(before),
         max_active_runs: get("max_active_runs")
             .and_then(|node| reader.integer(node, "`max_active_runs`", 0..=i64::from(i32::MAX)))
             .unwrap_or(MAX_ACTIVE_RUNS),
@@ -89,6 +103,9 @@ pub(super) fn read_dag(
                 dag.default_args.push((name.to_owned(), value));
             }
         }
+    }
+    if before {
+        datasets::check_dag(reader, &dag, schedule);
     }
     if let Some(node) = get("tasks") {
         for (task_id, key, node) in reader.entries(node, &format!("`tasks` of {what}")).unwrap_or_default() {

@@ -12,16 +12,17 @@ use serde_json::{Map, Value as Json};
 use super::model::{Dag, Pipeline, Profile, Task};
 use super::outcome::{Origin, Outcome, RunOutcome, TaskResult};
 use super::play::{PlayError, Played, PlayedRun, play};
+use super::play_datasets::DatasetPlay;
 use super::scenario::Scenario;
 use super::sources::attributes_read;
 use crate::asset::{Asset, AssetCondition};
 use crate::context::{
-    self, AssetItem, DagInfo, Masker, MissingXCom, StoredEvent, Surroundings, TaskInfo, masker::Secrets,
+    self, AnyContext, AssetItem, DagInfo, Masker, MissingXCom, StoredEvent, Surroundings, TaskInfo, masker::Secrets,
 };
 use crate::jinja::{Engine, Environment, FileSystemLoader, Names, split_template_path};
 use crate::python::{PyErr, PyResult};
 use crate::render::{FieldError, FieldPath, FieldValue, RenderedField, TaskTemplates, operators, prepare};
-use crate::run::{Run, TaskInstance};
+use crate::run::{DagRunType, Run, TaskInstance};
 
 /// Most task instances of one mapped task that are rendered.
 const MAPPED_LIMIT: usize = 10_000;
@@ -29,18 +30,43 @@ const MAPPED_LIMIT: usize = 10_000;
 /// Attributes whose values a scenario does not give.
 const ASSUMED_WORDS: [&str; 5] = ["run_id", "try_number", "timestamp", "run_after", "start_date"];
 
+/// Names of Airflow 2.10 that tell the logical date of a run.
+const OF_LOGICAL_DATE: [&str; 19] = [
+    "ds",
+    "ds_nodash",
+    "execution_date",
+    "logical_date",
+    "next_ds",
+    "next_ds_nodash",
+    "next_execution_date",
+    "prev_ds",
+    "prev_ds_nodash",
+    "prev_execution_date",
+    "run_id",
+    "task_instance_key_str",
+    "tomorrow_ds",
+    "tomorrow_ds_nodash",
+    "ts",
+    "ts_nodash",
+    "ts_nodash_with_tz",
+    "yesterday_ds",
+    "yesterday_ds_nodash",
+];
+
 /// Renders runs of a pipeline under a scenario: holds what all of them share.
 #[derive(Debug)]
 pub struct Renderer<'a> {
     engine: &'a Engine,
-    pipeline: &'a Pipeline,
-    scenario: &'a Scenario,
-    now: DateTime<Utc>,
+    pub(super) pipeline: &'a Pipeline,
+    pub(super) scenario: &'a Scenario,
+    pub(super) now: DateTime<Utc>,
     environments: BTreeMap<&'a str, OnceLock<PyResult<Arc<Environment>>>>,
     events: Option<Arc<Vec<StoredEvent>>>,
     dag_runs: Arc<Vec<Json>>,
-    variables: Map<String, Json>,
-    connections: Map<String, Json>,
+    /// Rows of Airflow 2.10's tables, in that profile.
+    pub(super) datasets: Option<Arc<DatasetPlay>>,
+    pub(super) variables: Map<String, Json>,
+    pub(super) connections: Map<String, Json>,
     words: Mutex<BTreeMap<(String, String), Arc<Vec<&'static str>>>>,
     /// A map index that is asked for; all of them without.
     pub map_index: Option<usize>,
@@ -63,6 +89,7 @@ impl<'a> Renderer<'a> {
             environments,
             events: None,
             dag_runs: Arc::default(),
+            datasets: None,
             variables: merged(&pipeline.variables, &scenario.variables),
             connections: merged(&pipeline.connections, &scenario.connections),
             words: Mutex::default(),
@@ -74,6 +101,7 @@ impl<'a> Renderer<'a> {
     #[must_use]
     pub fn with_played(mut self, played: &Played) -> Self {
         self.dag_runs = Arc::new(played.runs.iter().map(|run| run.wire.clone()).collect());
+        self.datasets.clone_from(&played.datasets);
         self.events = Some(Arc::new(stored_events(self.pipeline, played)));
         self
     }
@@ -126,7 +154,13 @@ impl<'a> Renderer<'a> {
         };
         let fields =
             task.fields.iter().filter(|field| field.value.is_some() || is_expanded(task, &field.name)).map(field);
-        TaskResult { task_id: task.task_id.clone(), map_index, fields: fields.collect(), assumed: Vec::new() }
+        TaskResult {
+            task_id: task.task_id.clone(),
+            map_index,
+            fields: fields.collect(),
+            assumed: Vec::new(),
+            deprecations: Vec::new(),
+        }
     }
 
     fn instance(&self, dag: &Dag, task: &Task, run: &PlayedRun, index: Option<usize>) -> TaskResult {
@@ -181,7 +215,8 @@ impl<'a> Renderer<'a> {
         }
         let words = self.words_read(dag, task, &templates);
         let assumed = self.assumed(run, &context.names_read(), &words);
-        TaskResult { task_id: task.task_id.clone(), map_index, fields, assumed }
+        let deprecations = context.deprecations();
+        TaskResult { task_id: task.task_id.clone(), map_index, fields, assumed, deprecations }
     }
 
     /// The Jinja environment of a Dag, made when it is first asked for.
@@ -210,9 +245,13 @@ impl<'a> Renderer<'a> {
     ///
     /// # Errors
     /// What Airflow raises when it builds its context, and what partita refuses.
-    pub fn context(&self, dag: &Dag, task: &Task, run: &PlayedRun, map_index: i64) -> PyResult<context::Context> {
+    pub fn context(&self, dag: &Dag, task: &Task, run: &PlayedRun, map_index: i64) -> PyResult<AnyContext> {
+        if self.pipeline.profile == Profile::Airflow210 {
+            let world = self.world(dag, task, run, map_index)?;
+            return context::airflow2::of_world(world).map(AnyContext::Airflow210);
+        }
         let around = self.surroundings(dag, task)?;
-        context::build(Arc::new(self.document(dag, task, run, map_index)), Arc::new(around))
+        context::build(Arc::new(self.document(dag, task, run, map_index)), Arc::new(around)).map(AnyContext::Airflow33)
     }
 
     /// The run document of a task instance.
@@ -244,10 +283,7 @@ impl<'a> Renderer<'a> {
         let zoned = |date: Option<DateTime<Utc>>| date.map(|date| date.with_timezone(&timezone));
         let operator = task.operator.as_deref().map(|name| name.rsplit('.').next().unwrap_or(name).to_owned());
         Ok(Surroundings {
-            profile: match self.pipeline.profile {
-                Profile::Airflow33 => context::Profile::Airflow33,
-                Profile::Airflow210 => context::Profile::Airflow210,
-            },
+            profile: context::Profile::Airflow33,
             dag: DagInfo {
                 start_date: zoned(dag.start_date),
                 end_date: zoned(dag.end_date),
@@ -302,6 +338,9 @@ impl<'a> Renderer<'a> {
         let mut assumed = Vec::new();
         let reads = |name: &str| read.contains(&name);
         let given = run.origin == Origin::Given;
+        if self.pipeline.profile == Profile::Airflow210 {
+            return self.assumed_2_10(run, read, words);
+        }
         if !given && (reads("run_id") || reads("task_instance_key_str") || words.contains(&"run_id")) {
             assumed.push("the end of run_id".to_owned());
         }
@@ -312,6 +351,27 @@ impl<'a> Renderer<'a> {
             ["timestamp", "run_after", "start_date"].into_iter().filter(|word| words.contains(word)).collect();
         if !given && !times.is_empty() {
             let clock = if self.scenario.now.is_some() { "the scenario's clock" } else { "a clock that nobody set" };
+            assumed.push(format!("{} from {clock}", times.join(", ")));
+        }
+        assumed
+    }
+
+    /// The same in Airflow 2.10: the logical date of a run that datasets trigger is a reading of the clock.
+    fn assumed_2_10(&self, run: &PlayedRun, read: &[&str], words: &[&str]) -> Vec<String> {
+        let mut assumed = Vec::new();
+        let clock = if self.scenario.now.is_some() { "the scenario's clock" } else { "a clock that nobody set" };
+        let made = run.origin != Origin::Given;
+        if made && run.run.run_type == DagRunType::DatasetTriggered {
+            let dates: Vec<&str> = read.iter().copied().filter(|name| OF_LOGICAL_DATE.contains(name)).collect();
+            if !dates.is_empty() {
+                assumed.push(format!("{} from {clock}", dates.join(", ")));
+            }
+        }
+        if words.contains(&"try_number") && !self.scenario.ti.contains_key("try_number") {
+            assumed.push("try_number 1".to_owned());
+        }
+        let times: Vec<&str> = ["timestamp", "start_date"].into_iter().filter(|word| words.contains(word)).collect();
+        if made && !times.is_empty() {
             assumed.push(format!("{} from {clock}", times.join(", ")));
         }
         assumed
@@ -455,6 +515,12 @@ pub fn outcome(
         log: played.log()?,
         warnings: played.warnings.clone(),
     })
+}
+
+/// How many instances a mapped task has.
+pub(super) fn declared_instances(task: &Task) -> i64 {
+    let lengths = task.expand.iter().map(|(_, items)| i64::try_from(items.len()).unwrap_or(i64::MAX));
+    lengths.fold(1, i64::saturating_mul)
 }
 
 fn is_expanded(task: &Task, field: &str) -> bool {

@@ -6,10 +6,11 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::{Map, Value as Json};
 
 use super::dag::read_dag;
+use super::datasets::read_datasets;
 use super::document::is_document;
 use super::expression::Expressions;
 use super::model::{AssetDef, Pipeline, Profile};
-use super::reader::Reader;
+use super::reader::{Fields, Reader, Renamed};
 use super::scenario::scenario_from_source;
 use super::source::{Place, Problem, Severity, Source, suggestion};
 use super::yaml::{self, Kind, Node};
@@ -20,11 +21,13 @@ use crate::partition::Evaluate as _;
 pub const FILE_NAMES: [&str; 3] = ["pipeline.yaml", "pipeline.yml", "pipeline.json"];
 
 /// Keys of a pipeline file.
-pub const PIPELINE_KEYS: [&str; 10] = [
+pub const PIPELINE_KEYS: [&str; 12] = [
     "profile",
     "template_searchpath",
     "assets",
+    "datasets",
     "asset_aliases",
+    "dataset_aliases",
     "dags",
     "user_defined_macros",
     "user_defined_filters",
@@ -41,6 +44,14 @@ pub const ASSET_KEYS: [&str; 4] = ["uri", "name", "group", "extra"];
 /// # Errors
 /// Everything that is wrong with the file, in the order of the file.
 pub fn load(path: &Utf8Path) -> Result<Pipeline, Vec<Problem>> {
+    load_as(path, None)
+}
+
+/// The same, read as a profile in place of the one the file names.
+///
+/// # Errors
+/// Everything that is wrong with the file, and what the profile does not have.
+pub fn load_as(path: &Utf8Path, profile: Option<Profile>) -> Result<Pipeline, Vec<Problem>> {
     let file = if path.is_dir() {
         FILE_NAMES.iter().map(|name| path.join(name)).find(|file| file.is_file()).ok_or_else(|| {
             vec![
@@ -56,7 +67,7 @@ pub fn load(path: &Utf8Path) -> Result<Pipeline, Vec<Problem>> {
         Some(parent) if !parent.as_str().is_empty() => parent.to_owned(),
         _ => Utf8PathBuf::from("."),
     };
-    from_source(&source, &root)
+    from_source_as(&source, &root, profile)
 }
 
 /// The name of a pipeline in a folder: the folder's own.
@@ -71,8 +82,24 @@ pub fn name_of(root: &Utf8Path) -> String {
 /// # Errors
 /// Everything that is wrong with the text.
 pub fn from_source(source: &Arc<Source>, root: &Utf8Path) -> Result<Pipeline, Vec<Problem>> {
+    from_source_as(source, root, None)
+}
+
+/// The same, read as a profile in place of the one the text names.
+///
+/// # Errors
+/// Everything that is wrong with the text, and what the profile does not have.
+pub fn from_source_as(
+    source: &Arc<Source>,
+    root: &Utf8Path,
+    profile: Option<Profile>,
+) -> Result<Pipeline, Vec<Problem>> {
     let tree = yaml::parse(source).map_err(|problem| vec![problem])?;
     if is_document(&tree) {
+        if profile == Some(Profile::Airflow210) {
+            let problem = Problem::error("a scenario document is of Airflow 3.3", tree.place.clone());
+            return Err(vec![problem.help("`partita resolve --jsonl` answers documents of Airflow 2.10")]);
+        }
         let name = source.path.file_stem().unwrap_or("document").to_owned();
         let base = Pipeline::empty(source, root, name);
         let scenario = scenario_from_source(source, &base)?;
@@ -80,18 +107,24 @@ pub fn from_source(source: &Arc<Source>, root: &Utf8Path) -> Result<Pipeline, Ve
         return Ok(Pipeline { document: true, ..pipeline });
     }
     let mut reader = Reader::default();
-    let pipeline = read_pipeline(&mut reader, &tree, source, root);
+    let pipeline = read_pipeline(&mut reader, &tree, source, root, profile);
     let (errors, warnings): (Vec<_>, Vec<_>) =
         reader.problems.into_iter().partition(|problem| problem.severity == Severity::Error);
     match pipeline {
-        Some(pipeline) if errors.is_empty() => Ok(Pipeline { warnings, ..pipeline }),
+        Some(pipeline) if errors.is_empty() => Ok(Pipeline { warnings, renamed: reader.renamed, ..pipeline }),
         _ => Err(errors.into_iter().chain(warnings).collect()),
     }
 }
 
-fn read_pipeline(reader: &mut Reader, tree: &Node, source: &Arc<Source>, root: &Utf8Path) -> Option<Pipeline> {
+fn read_pipeline(
+    reader: &mut Reader,
+    tree: &Node,
+    source: &Arc<Source>,
+    root: &Utf8Path,
+    profile: Option<Profile>,
+) -> Option<Pipeline> {
     let fields = reader.fields(tree, "a pipeline", &PIPELINE_KEYS)?;
-    let profile = match fields.get("profile") {
+    let written = match fields.get("profile") {
         Some(node) => reader.word(
             node,
             "`profile`",
@@ -100,7 +133,7 @@ fn read_pipeline(reader: &mut Reader, tree: &Node, source: &Arc<Source>, root: &
         None => Profile::default(),
     };
     let mut pipeline = Pipeline::empty(source, root, name_of(root));
-    pipeline.profile = profile;
+    pipeline.profile = profile.unwrap_or(written);
     pipeline.template_searchpath = search_path(reader, fields.get("template_searchpath"), root);
     pipeline.user_defined_macros = user_defined(reader, fields.get("user_defined_macros"), "user_defined_macros");
     pipeline.user_defined_filters = user_defined(reader, fields.get("user_defined_filters"), "user_defined_filters");
@@ -108,10 +141,13 @@ fn read_pipeline(reader: &mut Reader, tree: &Node, source: &Arc<Source>, root: &
     pipeline.connections = connections(reader, fields.get("connections"));
     pipeline.secrets = fields.get("secrets").and_then(|node| reader.strings(node, "`secrets`")).unwrap_or_default();
     pipeline.evaluate = Some(Arc::new(Expressions::default()));
-    if let Some(node) = fields.get("assets") {
-        read_assets(reader, node, &mut pipeline);
+    if let Some(node) = synonym(reader, &fields, "assets", "datasets") {
+        match pipeline.profile {
+            Profile::Airflow33 => read_assets(reader, node, &mut pipeline),
+            Profile::Airflow210 => read_datasets(reader, node, &mut pipeline, written == Profile::Airflow210),
+        }
     }
-    if let Some(node) = fields.get("asset_aliases") {
+    if let Some(node) = synonym(reader, &fields, "asset_aliases", "dataset_aliases") {
         for item in reader.list(node, "`asset_aliases`").unwrap_or_default() {
             if let Some(name) = reader.string(item, "an asset alias") {
                 match AssetAlias::new(&name) {
@@ -134,6 +170,23 @@ fn read_pipeline(reader: &mut Reader, tree: &Node, source: &Arc<Source>, root: &
         }
     }
     Some(pipeline)
+}
+
+/// The value of a key under its name of Airflow 3 or of Airflow 2; both at once are one too many.
+pub(super) fn synonym<'n>(
+    reader: &mut Reader,
+    fields: &Fields<'n>,
+    new: &'static str,
+    old: &'static str,
+) -> Option<&'n Node> {
+    let Some(place) = fields.key_place(old) else { return fields.get(new) };
+    reader.renamed.push(Renamed { place: place.clone(), old, new });
+    if let Some(other) = fields.key_place(new) {
+        let problem =
+            Problem::error(format!("`{old}` is `{new}` by its name of Airflow 2: write one of them"), place.clone());
+        reader.problem(problem.related(other.clone(), "the other"));
+    }
+    fields.get(old)
 }
 
 fn read_assets(reader: &mut Reader, node: &Node, pipeline: &mut Pipeline) {
@@ -201,6 +254,11 @@ pub(super) fn asset_expression(
     what: &str,
 ) -> Option<AssetCondition> {
     if node.get("__type").is_some() {
+        if pipeline.profile == Profile::Airflow210 {
+            let problem = Problem::error(format!("{what}: this is a serialized form of Airflow 3"), node.place.clone());
+            reader.problem(problem.help("write the dataset's name, or an expression of names"));
+            return None;
+        }
         return match crate::asset::decode_asset_like(&node.to_json()) {
             Ok(condition) => Some(condition),
             Err(error) => {
@@ -211,8 +269,18 @@ pub(super) fn asset_expression(
         };
     }
     let text = reader.string(node, what)?;
-    let lookup = |name: &str| pipeline.asset(name).map(|def| AssetCondition::Asset(def.asset.clone()));
+    for (old, new) in
+        [("DatasetAlias", "AssetAlias"), ("Dataset", "Asset"), ("DatasetAll", "AssetAll"), ("DatasetAny", "AssetAny")]
+    {
+        if text.contains(&format!("{old}(")) {
+            reader.renamed.push(Renamed { place: node.place.clone(), old, new });
+        }
+    }
+    let lookup = |name: &str| pipeline.named(name);
     let error = match parse_expression(&text, false, &lookup) {
+        Ok(condition) if pipeline.profile == Profile::Airflow210 => {
+            return super::datasets::checked(reader, node, condition);
+        }
         Ok(condition) => return Some(condition),
         Err(error) => error,
     };

@@ -6,6 +6,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value as Json};
 
+use super::reader::Renamed;
 use super::source::{Place, Problem, Source};
 use crate::asset::{Asset, AssetAlias, AssetCondition};
 use crate::jinja::{Syntax, UndefinedKind};
@@ -24,6 +25,11 @@ pub enum Profile {
 }
 
 impl Profile {
+    /// The profile of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        [Profile::Airflow33, Profile::Airflow210].into_iter().find(|profile| profile.name() == name)
+    }
+
     /// Its name in files and flags.
     pub fn name(self) -> &'static str {
         match self {
@@ -68,6 +74,8 @@ pub struct Pipeline {
     pub document: bool,
     /// Warnings found while reading.
     pub warnings: Vec<Problem>,
+    /// Names of Airflow 2 that the file uses.
+    pub renamed: Vec<Renamed>,
 }
 
 /// An asset of the pipeline.
@@ -92,6 +100,8 @@ pub struct Dag {
     pub timetable: Arc<dyn Timetable>,
     /// Where `schedule` is written.
     pub schedule_place: Place,
+    /// The schedule where it is a text: a preset or a cron expression, as written.
+    pub schedule_text: Option<String>,
     /// `start_date`
     pub start_date: Option<DateTime<Utc>>,
     /// `end_date`
@@ -176,6 +186,7 @@ impl Dag {
             schedule_place: place.clone(),
             place,
             timetable,
+            schedule_text: None,
             start_date: None,
             end_date: None,
             timezone: "UTC".to_owned(),
@@ -216,12 +227,19 @@ impl Pipeline {
             evaluate: None,
             document: false,
             warnings: Vec::new(),
+            renamed: Vec::new(),
         }
     }
 
     /// The Dag of that id.
     pub fn dag(&self, dag_id: &str) -> Option<&Dag> {
         self.dags.iter().find(|dag| dag.dag_id == dag_id)
+    }
+
+    /// What a name in an asset expression means: the asset of that key or name, else of that URI.
+    pub fn named(&self, name: &str) -> Option<AssetCondition> {
+        let by_uri = || self.assets.iter().find(|def| def.asset.uri == name && name.contains("://"));
+        self.asset(name).or_else(by_uri).map(|def| AssetCondition::Asset(def.asset.clone()))
     }
 
     /// The asset of that key or name.

@@ -65,6 +65,8 @@ pub struct TaskResult {
     pub fields: Vec<RenderedField>,
     /// Names a template read whose values nobody gave: they were assumed.
     pub assumed: Vec<String>,
+    /// Texts of the deprecation warnings that Airflow 2.10 logs while it renders, each once.
+    pub deprecations: Vec<String>,
 }
 
 impl TaskResult {

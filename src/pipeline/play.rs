@@ -6,8 +6,9 @@ use chrono::{DateTime, Duration, SubsecRound, Utc};
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 
-use super::model::{Dag, Pipeline};
+use super::model::{Dag, Pipeline, Profile};
 use super::outcome::{LogOutcome, Origin, PendingAsset, PendingOutcome};
+use super::play_datasets::DatasetPlay;
 use super::queue::declare;
 use super::scenario::{Action, Emit, ProducerRun, Scenario, TaskOutcome};
 use super::source::Place;
@@ -69,6 +70,8 @@ pub struct Played {
     pub clock: DateTime<Utc>,
     /// What a person should know.
     pub warnings: Vec<String>,
+    /// The rows of Airflow 2.10's tables, in that profile.
+    pub datasets: Option<Arc<DatasetPlay>>,
 }
 
 /// Plays a scenario. Pipelines without steps come out empty.
@@ -76,8 +79,16 @@ pub struct Played {
 /// # Errors
 /// What partita refuses, and chains without end. What one key or one mapper gets wrong is part of the result.
 pub fn play(pipeline: &Pipeline, scenario: &Scenario) -> Result<Played, PlayError> {
+    if pipeline.profile == Profile::Airflow210 {
+        return super::play_datasets::play(pipeline, scenario);
+    }
     let mut player = Player::new(pipeline, scenario)?;
     for step in &scenario.steps {
+        if let Action::At(at) = step.action {
+            player.clock =
+                before(at, player.clock).map_err(|error| PlayError { error, place: Some(step.place.clone()) })?;
+            continue;
+        }
         player.clock += Duration::seconds(1);
         player.step(&step.action).map_err(|error| PlayError { place: Some(step.place.clone()), ..error })?;
     }
@@ -90,7 +101,27 @@ pub fn play(pipeline: &Pipeline, scenario: &Scenario) -> Result<Played, PlayErro
         player.collect()?;
     }
     player.notice();
-    Ok(Played { runs: player.runs, scheduler: player.scheduler, clock: player.clock, warnings: player.warnings })
+    Ok(Played {
+        runs: player.runs,
+        scheduler: player.scheduler,
+        clock: player.clock,
+        warnings: player.warnings,
+        datasets: None,
+    })
+}
+
+/// Where the clock must stand so that the next step happens at an instant.
+pub(super) fn before(at: DateTime<Utc>, clock: DateTime<Utc>) -> Result<DateTime<Utc>, PyErr> {
+    let before = at - Duration::seconds(1);
+    if before < clock {
+        return Err(PyErr::unsupported(format!(
+            "the next step at {}: the clock already stands at {}",
+            isoformat(at),
+            isoformat(clock)
+        ))
+        .with_hint("steps happen in the order they are written, a second or more apart"));
+    }
+    Ok(before)
 }
 
 /// The runs of a queue that lives elsewhere, with the scenario that says what templates read besides.
@@ -102,7 +133,7 @@ pub fn stored(pipeline: &Pipeline, scenario: &Scenario, scheduler: Scheduler) ->
     let mut player =
         Player { pipeline, scenario, scheduler, clock, runs: Vec::new(), collected: 0, warnings: Vec::new() };
     player.collect()?;
-    Ok(Played { runs: player.runs, scheduler: player.scheduler, clock, warnings: player.warnings })
+    Ok(Played { runs: player.runs, scheduler: player.scheduler, clock, warnings: player.warnings, datasets: None })
 }
 
 struct Player<'a> {
@@ -137,6 +168,7 @@ impl<'a> Player<'a> {
             Action::Emit(emit) => self.emit(emit)?,
             Action::Run(run) => self.producer_run(run)?,
             Action::Tick => self.tick()?,
+            Action::At(_) => {}
             Action::Pause(dag_id, paused) => self.scheduler.set_paused(dag_id, *paused)?,
             Action::Stale(dag_id, stale) => self.scheduler.set_stale(dag_id, *stale)?,
             Action::FinishRuns(dag_id) => self.scheduler.finish_runs(dag_id, None, schedule::RunState::Success)?,
@@ -383,11 +415,11 @@ fn count<K: PartialEq>(counts: &mut Vec<(K, usize)>, key: K) {
 }
 
 /// What kind of run a `run` step makes.
-struct ProducerFacts {
-    run_type: &'static str,
-    run_after: DateTime<Utc>,
-    logical_date: Option<DateTime<Utc>>,
-    interval: Option<DataInterval>,
+pub(super) struct ProducerFacts {
+    pub(super) run_type: &'static str,
+    pub(super) run_after: DateTime<Utc>,
+    pub(super) logical_date: Option<DateTime<Utc>>,
+    pub(super) interval: Option<DataInterval>,
     partition_date: Option<DateTime<Utc>>,
     date_reason: String,
 }
@@ -395,7 +427,7 @@ struct ProducerFacts {
 impl ProducerFacts {
     /// A key on the timetable's grid makes the scheduled run of that key, a logical date on the grid the scheduled run of
     /// that date; anything else is a run somebody triggers now.
-    fn of(dag: &Dag, step: &ProducerRun, now: DateTime<Utc>) -> Result<Self, PyErr> {
+    pub(super) fn of(dag: &Dag, step: &ProducerRun, now: DateTime<Utc>) -> Result<Self, PyErr> {
         let timetable = &dag.timetable;
         let mut facts = ProducerFacts {
             run_type: "manual",
@@ -620,6 +652,9 @@ impl Played {
     /// # Errors
     /// When the store fails.
     pub fn pending(&self) -> Result<Vec<PendingOutcome>, PlayError> {
+        if let Some(datasets) = &self.datasets {
+            return Ok(datasets.pending());
+        }
         let mut pending: Vec<PendingOutcome> = self.scheduler.pending_status()?.iter().map(pending_partition).collect();
         for dag_id in self.waiting_plain() {
             let queued: Vec<AssetKey> = {

@@ -11,6 +11,19 @@ use super::yaml::{Kind, Node};
 pub struct Reader {
     /// What was found wrong so far.
     pub problems: Vec<Problem>,
+    /// Names of Airflow 2 that the file uses.
+    pub renamed: Vec<Renamed>,
+}
+
+/// A name of Airflow 2 in a file, and what Airflow 3 calls it.
+#[derive(Debug, Clone)]
+pub struct Renamed {
+    /// Where it is written.
+    pub place: Place,
+    /// The name.
+    pub old: &'static str,
+    /// What Airflow 3 calls it.
+    pub new: &'static str,
 }
 
 /// The entries of a mapping whose keys are known.

@@ -8,12 +8,12 @@ use serde_json::{Map, Value as Json};
 
 use super::document::{DOCUMENT_KEYS, Document, is_document, read_document};
 use super::load::{asset_expression, connections, variables};
-use super::model::Pipeline;
+use super::model::{Pipeline, Profile};
 use super::reader::{Fields, Reader};
 use super::schedule::{Surroundings, read_schedule};
 use super::source::{Place, Problem, Severity, Source, closest, suggestion};
 use super::yaml::{self, Kind, Node};
-use crate::asset::{AssetCondition, AssetKey, AssetRef, EventSource};
+use crate::asset::{Asset, AssetCondition, AssetKey, AssetRef, EventSource, dataset_uri};
 use crate::python::Zone;
 use crate::timetable::{DagRunInfo, Timetable};
 
@@ -22,7 +22,7 @@ pub const SCENARIO_KEYS: [&str; 10] =
     ["now", "variables", "connections", "xcom", "prev_success", "ti", "conf", "steps", "follow", "runs"];
 
 /// Words that begin a step, and the keys each step may have besides.
-pub const STEPS: [(&str, &[&str]); 12] = [
+pub const STEPS: [(&str, &[&str]); 13] = [
     ("emit", &["partition_key", "partition_date", "extra", "source", "aliases", "at"]),
     ("run", &["partition_key", "logical_date", "conf", "tasks"]),
     ("tick", &[]),
@@ -35,6 +35,7 @@ pub const STEPS: [(&str, &[&str]); 12] = [
     ("mark_stale", &[]),
     ("unmark_stale", &[]),
     ("finish_runs", &[]),
+    ("at", &[]),
 ];
 
 const TASK_KEYS: [&str; 4] = ["state", "extra", "add_partitions", "add"];
@@ -66,8 +67,27 @@ pub struct Scenario {
     pub follow: bool,
     /// `runs` given as data.
     pub runs: Vec<Json>,
+    /// Runs of other Dags that sources of events name, with their data intervals; Airflow 2.10 reads them.
+    pub source_runs: Vec<SourceRun>,
     /// Assets and consumers of its own.
     pub document: Option<Document>,
+}
+
+/// A run that emitted an event and that no step makes: `source` of an event says when it is of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SourceRun {
+    /// The Dag.
+    pub dag_id: String,
+    /// The run.
+    pub run_id: String,
+    /// The emitting task.
+    pub task_id: String,
+    /// Its logical date; the start of the data interval unless it is written.
+    pub logical_date: DateTime<Utc>,
+    /// Start of its data interval.
+    pub data_interval_start: DateTime<Utc>,
+    /// End of its data interval.
+    pub data_interval_end: DateTime<Utc>,
 }
 
 /// One step of a scenario.
@@ -98,6 +118,8 @@ pub enum Action {
     Stale(String, bool),
     /// All runs of a Dag succeed.
     FinishRuns(String),
+    /// The next step happens at this instant.
+    At(DateTime<Utc>),
 }
 
 /// An asset event as a step writes it.
@@ -178,6 +200,7 @@ impl Scenario {
             steps,
             follow: false,
             runs: Vec::new(),
+            source_runs: Vec::new(),
             document: None,
         }
     }
@@ -264,7 +287,12 @@ fn read_scenario(reader: &mut Reader, tree: &Node, name: &str, pipeline: &Pipeli
         let _ = reader.fields(
             node,
             "`prev_success`",
-            &["data_interval_start", "data_interval_end", "start_date", "end_date"],
+            match pipeline.profile {
+                Profile::Airflow33 => &["data_interval_start", "data_interval_end", "start_date", "end_date"],
+                Profile::Airflow210 => {
+                    &["logical_date", "data_interval_start", "data_interval_end", "start_date", "end_date"]
+                }
+            },
         );
     }
     scenario.follow = fields.get("follow").and_then(|node| reader.boolean(node, "`follow`")).unwrap_or(false);
@@ -273,9 +301,11 @@ fn read_scenario(reader: &mut Reader, tree: &Node, name: &str, pipeline: &Pipeli
     }
     if let Some(node) = fields.get("steps") {
         for step in reader.list(node, "`steps`").unwrap_or_default() {
-            if let Some(step) = read_step(reader, step, pipeline) {
-                scenario.steps.push(step);
+            if let Some(read) = read_step(reader, step, pipeline) {
+                scenario.steps.push(read);
             }
+            let source = step.get("source").or_else(|| step.get("event").and_then(|event| event.get("source")));
+            scenario.source_runs.extend(source.and_then(|source| source_run(reader, source)));
         }
     }
     Some(scenario)
@@ -307,6 +337,9 @@ fn read_step(reader: &mut Reader, node: &Node, pipeline: &Pipeline) -> Option<St
     };
     let known: Vec<&str> = std::iter::once(*word).chain(keys.iter().copied()).collect();
     let fields = reader.fields(node, &format!("step `{word}`"), &known)?;
+    if pipeline.profile == Profile::Airflow210 {
+        refuse_of_3(reader, word, &fields)?;
+    }
     let Some(subject) = fields.get(word) else {
         reader.problem(Problem::error(format!("`{word}` of what?"), node.place.clone()));
         return None;
@@ -339,6 +372,7 @@ fn read_step(reader: &mut Reader, node: &Node, pipeline: &Pipeline) -> Option<St
         },
         "pause" | "unpause" => step(Action::Pause(dag_id(reader, subject, pipeline)?, *word == "pause")),
         "mark_stale" | "unmark_stale" => step(Action::Stale(dag_id(reader, subject, pipeline)?, *word == "mark_stale")),
+        "at" => step(Action::At(reader.instant(subject, "`at`")?)),
         "finish_runs" => step(Action::FinishRuns(dag_id(reader, subject, pipeline)?)),
         "deactivate_asset" | "activate_asset" => {
             step(Action::Activate(asset_key(reader, subject, pipeline)?, *word == "activate_asset"))
@@ -364,6 +398,48 @@ fn read_step(reader: &mut Reader, node: &Node, pipeline: &Pipeline) -> Option<St
     }
 }
 
+/// Steps and keys that Airflow 2.10 has nothing for.
+fn refuse_of_3(reader: &mut Reader, word: &str, fields: &Fields<'_>) -> Option<()> {
+    if matches!(word, "deactivate_asset" | "activate_asset") {
+        let problem = Problem::error(format!("Airflow 2.10 has no step `{word}`"), fields.place.clone());
+        reader.problem(problem.help("datasets are not active or inactive there"));
+        return None;
+    }
+    let inner = if word == "event" { fields.get(word) } else { None };
+    for name in ["partition_key", "partition_date"] {
+        let place = fields.key_place(name).or_else(|| inner.and_then(|node| node.get(name)).map(|node| &node.place));
+        if let Some(place) = place {
+            let problem = Problem::error(format!("Airflow 2.10 has no partitions: no `{name}`"), place.clone());
+            reader.problem(problem.help("leave it out, or write `profile: airflow-3.3` in the pipeline"));
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// The run behind a `source` that says its data interval.
+fn source_run(reader: &mut Reader, node: &Node) -> Option<SourceRun> {
+    if !["data_interval_start", "data_interval_end", "logical_date"].iter().any(|name| node.get(name).is_some()) {
+        return None;
+    }
+    let mut instant = |name: &str| node.get(name).and_then(|node| reader.instant(node, &format!("`{name}`")));
+    let (start, end, logical) = (instant("data_interval_start"), instant("data_interval_end"), instant("logical_date"));
+    let (Some(start), Some(end)) = (start.or(logical), end.or(logical)) else {
+        let problem = Problem::error("`source` needs both ends of its data interval, or neither", node.place.clone());
+        reader.problem(problem);
+        return None;
+    };
+    let text = |name: &str| node.get(name).and_then(Node::as_str).map(str::to_owned);
+    Some(SourceRun {
+        dag_id: text("dag_id")?,
+        run_id: text("run_id")?,
+        task_id: text("task_id")?,
+        logical_date: logical.unwrap_or(start),
+        data_interval_start: start,
+        data_interval_end: end,
+    })
+}
+
 fn emit(reader: &mut Reader, fields: &Fields<'_>, asset: AssetKey) -> Option<Emit> {
     let before = reader.problems.len();
     let emit = Emit {
@@ -379,7 +455,9 @@ fn emit(reader: &mut Reader, fields: &Fields<'_>, asset: AssetKey) -> Option<Emi
 }
 
 fn source(reader: &mut Reader, node: &Node) -> Option<EventSource> {
-    let fields = reader.fields(node, "`source`", &["dag_id", "task_id", "run_id", "map_index"])?;
+    let known =
+        ["dag_id", "task_id", "run_id", "map_index", "logical_date", "data_interval_start", "data_interval_end"];
+    let fields = reader.fields(node, "`source`", &known)?;
     let mut text = |name: &str| match fields.get(name) {
         Some(node) => reader.string(node, &format!("`{name}` of `source`")),
         None => {
@@ -426,6 +504,11 @@ fn producer_run(reader: &mut Reader, fields: &Fields<'_>, subject: &Node, pipeli
             }
         }
         if let Some(node) = fields.get("add_partitions") {
+            if pipeline.profile == Profile::Airflow210 {
+                let problem = Problem::error("Airflow 2.10 has no partitions: no `add_partitions`", node.place.clone());
+                reader.problem(problem);
+                continue;
+            }
             for (asset, name, value) in by_asset(reader, node, "`add_partitions`", pipeline) {
                 outcome.add_partitions.push((asset, partition_keys(reader, value, name)));
             }
@@ -439,7 +522,7 @@ fn producer_run(reader: &mut Reader, fields: &Fields<'_>, subject: &Node, pipeli
                 };
                 let add = AliasAdd {
                     alias: reader.string(alias, "`alias`")?,
-                    asset: asset_key(reader, asset, pipeline)?,
+                    asset: any_asset_key(reader, asset, pipeline)?,
                     extra: fields.get("extra").map_or_else(|| Json::Object(Map::new()), Node::to_json),
                 };
                 if !outcome.add.contains(&add) {
@@ -490,6 +573,40 @@ fn dag_id(reader: &mut Reader, node: &Node, pipeline: &Pipeline) -> Option<Strin
     let problem = Problem::error(format!("unknown Dag `{name}`"), node.place.clone());
     reader.problem(problem.maybe_help(suggestion(&name, pipeline.dags.iter().map(|dag| dag.dag_id.as_str()))));
     None
+}
+
+/// Any asset, of the pipeline or not: as [`asset_key`], or by a URI that nothing declares, as tasks make assets while they run.
+fn any_asset_key(reader: &mut Reader, node: &Node, pipeline: &Pipeline) -> Option<AssetKey> {
+    let (name, uri) = match (node.as_str(), node.get("uri")) {
+        (Some(text), _) if text.contains("://") && !text.contains(['"', '\'', '(']) => (None, text.to_owned()),
+        (_, Some(uri)) => {
+            let fields = reader.fields(node, "an asset", &["name", "uri"])?;
+            let name = match fields.get("name") {
+                Some(name) => Some(reader.string(name, "`name`")?),
+                None => None,
+            };
+            (name, reader.string(uri, "`uri`")?)
+        }
+        _ => return asset_key(reader, node, pipeline),
+    };
+    let made = match pipeline.profile {
+        Profile::Airflow33 => Asset::new(name.as_deref(), Some(&uri)).map(|(asset, _)| asset.key()),
+        Profile::Airflow210 => {
+            dataset_uri(&uri).map(|sanitized| AssetKey { name: sanitized.uri.clone(), uri: sanitized.uri })
+        }
+    };
+    match made {
+        // An asset that is declared is meant by its URI, whatever its name.
+        Ok(key) if name.is_none() => {
+            Some(pipeline.assets.iter().find(|def| def.asset.uri == key.uri).map_or(key, |def| def.asset.key()))
+        }
+        Ok(key) => Some(key),
+        Err(error) => {
+            let problem = Problem::error(error.message, node.place.clone());
+            reader.problem(problem.label(format!("Airflow raises {}", error.class)));
+            None
+        }
+    }
 }
 
 /// One asset: by key or name, by reference, or as `{name, uri}`.

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value as Json};
 
 use super::dag::zone_help;
-use super::load::asset_expression;
-use super::model::Pipeline;
-use super::reader::Reader;
+use super::datasets;
+use super::load::{asset_expression, synonym};
+use super::model::{Pipeline, Profile};
+use super::reader::{Reader, Renamed};
 use super::source::{Place, Problem, closest, suggestion};
 use super::yaml::{Kind, Node};
 use crate::asset::{AssetCondition, parse_expression};
@@ -24,6 +25,12 @@ pub(super) struct Surroundings<'a> {
     pub pipeline: &'a Pipeline,
     /// The Dag's zone: cron strings are read in it.
     pub zone: Zone,
+}
+
+impl Surroundings<'_> {
+    fn is_2_10(&self) -> bool {
+        self.pipeline.profile == Profile::Airflow210
+    }
 }
 
 /// Reads a schedule; `None` is Airflow's default, no schedule.
@@ -45,7 +52,12 @@ fn schedule(reader: &mut Reader, around: &Surroundings<'_>, node: &Node) -> Opti
     match &node.kind {
         Kind::Null => Some(Arc::new(NullTimetable)),
         Kind::Str { text, .. } => text_schedule(reader, around, node, text),
-        Kind::Seq(items) => Some(Arc::new(AssetTriggeredTimetable::new(all_of(reader, around, items)?))),
+        Kind::Seq(items) => Some(Arc::new(AssetTriggeredTimetable::new(all_of(reader, around, items, true)?))),
+        Kind::Map(_) if around.is_2_10() && node.get("__type").is_some() => {
+            let problem = Problem::error("`schedule`: this is a serialized form of Airflow 3", node.place.clone());
+            reader.problem(problem.help("write {ClassName: arguments}, a dataset expression, a cron string or null"));
+            None
+        }
         Kind::Map(_) if node.get("__type").is_some() => match node.get("__type").and_then(Node::as_str) {
             Some(kind) if kind.starts_with("asset") => {
                 let condition = asset_expression(reader, node, around.pipeline, "`schedule`")?;
@@ -73,10 +85,17 @@ fn schedule(reader: &mut Reader, around: &Surroundings<'_>, node: &Node) -> Opti
 }
 
 /// `AssetAll(*items)`: what a list of assets means.
-fn all_of(reader: &mut Reader, around: &Surroundings<'_>, items: &[Node]) -> Option<AssetCondition> {
+fn all_of(reader: &mut Reader, around: &Surroundings<'_>, items: &[Node], plain: bool) -> Option<AssetCondition> {
     let mut parts = Vec::with_capacity(items.len());
     for item in items {
-        parts.push(asset_expression(reader, item, around.pipeline, "an asset of the list")?);
+        let part = asset_expression(reader, item, around.pipeline, "an asset of the list")?;
+        if plain && around.is_2_10() && matches!(part, AssetCondition::All(_) | AssetCondition::Any(_)) {
+            let message = "All elements in 'schedule' should be datasets or dataset aliases";
+            let problem = Problem::error(message, item.place.clone()).label("Airflow raises ValueError");
+            reader.problem(problem.help("join everything by `&` in one expression, in place of a list"));
+            return None;
+        }
+        parts.push(part);
     }
     Some(AssetCondition::All(parts))
 }
@@ -92,6 +111,24 @@ fn refuse<T>(reader: &mut Reader, error: &PyErr, place: Place) -> Option<T> {
     None
 }
 
+/// The class that a schedule's name means in the profile: names of Airflow 2.10 are those of Airflow 3 by another word.
+fn class_of(reader: &mut Reader, around: &Surroundings<'_>, node: &Node, name: &str) -> Option<String> {
+    for (old, new) in datasets::TIMETABLES_RENAMED {
+        if name == old {
+            reader.renamed.push(Renamed { place: node.place.clone(), old, new });
+            return Some(new.to_owned());
+        }
+    }
+    if around.is_2_10()
+        && let Some((class, instead)) = datasets::TIMETABLES_OF_3.iter().find(|(class, _)| *class == name)
+    {
+        let problem = Problem::error(format!("Airflow 2.10 has no `{class}`"), node.place.clone());
+        reader.problem(problem.help(*instead));
+        return None;
+    }
+    Some(name.to_owned())
+}
+
 /// Presets that Airflow documents.
 const PRESETS: [&str; 9] =
     ["@once", "@continuous", "@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@quarterly", "@yearly"];
@@ -104,15 +141,16 @@ fn text_schedule(
     text: &str,
 ) -> Option<Arc<dyn Timetable>> {
     let pipeline = around.pipeline;
+    let text = &*class_of(reader, around, node, text)?;
     if TIMETABLE_CLASSES.contains(&text) {
         return match construct(text, &[], &Map::new()) {
             Ok(timetable) => Some(timetable),
             Err(error) => refuse(reader, &error, node.place.clone()),
         };
     }
-    let lookup = |name: &str| pipeline.asset(name).map(|def| AssetCondition::Asset(def.asset.clone()));
+    let lookup = |name: &str| pipeline.named(name);
     if parse_expression(text, false, &lookup).is_err() && looks_like_cron(text) {
-        return match from_schedule(Some(text), around.zone, false) {
+        return match from_schedule(Some(text), around.zone, around.is_2_10()) {
             Ok(timetable) => Some(timetable),
             Err(error) if text.starts_with('@') => {
                 refuse(reader, &error.with_hint(format!("presets are {}", PRESETS.join(", "))), node.place.clone())
@@ -142,13 +180,14 @@ fn class_schedule(
     arguments: &Node,
 ) -> Option<Arc<dyn Timetable>> {
     let class = reader.string(name, "the class name of a timetable")?;
+    let class = class_of(reader, around, name, &class)?;
     match class.as_str() {
         "PartitionedAssetTimetable" => partitioned(reader, around, name, arguments),
         "AssetTriggeredTimetable" => {
             let assets = match &arguments.kind {
                 Kind::Map(_) if arguments.get("__type").is_none() => {
-                    let fields = reader.fields(arguments, &class, &["assets"])?;
-                    match fields.get("assets") {
+                    let fields = reader.fields(arguments, &class, &["assets", "datasets"])?;
+                    match synonym(reader, &fields, "assets", "datasets") {
                         Some(assets) => assets,
                         None => return missing(reader, &class, "assets", &name.place),
                     }
@@ -156,20 +195,31 @@ fn class_schedule(
                 _ => arguments,
             };
             let condition = match &assets.kind {
-                Kind::Seq(items) => all_of(reader, around, items)?,
+                Kind::Seq(items) => all_of(reader, around, items, false)?,
                 _ => asset_expression(reader, assets, around.pipeline, "`assets`")?,
             };
             Some(Arc::new(AssetTriggeredTimetable::new(condition)))
         }
         "AssetOrTimeSchedule" => {
-            let fields = reader.fields(arguments, &class, &["timetable", "assets"])?;
+            let fields = reader.fields(arguments, &class, &["timetable", "assets", "datasets"])?;
             let Some(inner) = fields.get("timetable") else { return missing(reader, &class, "timetable", &name.place) };
-            let Some(assets) = fields.get("assets") else { return missing(reader, &class, "assets", &name.place) };
+            let Some(assets) = synonym(reader, &fields, "assets", "datasets") else {
+                let wanted = if around.is_2_10() { "datasets" } else { "assets" };
+                return missing(reader, &class, wanted, &name.place);
+            };
             let inner = schedule(reader, around, inner)?;
             let condition = match &assets.kind {
-                Kind::Seq(items) => all_of(reader, around, items)?,
+                Kind::Seq(items) => all_of(reader, around, items, false)?,
                 _ => asset_expression(reader, assets, around.pipeline, "`assets`")?,
             };
+            if around.is_2_10() && matches!(condition, AssetCondition::Alias(_)) {
+                let problem = Problem::error("DatasetOrTimeSchedule on an alias alone", assets.place.clone());
+                reader
+                    .problem(problem.help(
+                        "Airflow 2.10 raises NotImplementedError: join it with a dataset, or put it into a list",
+                    ));
+                return None;
+            }
             Some(Arc::new(AssetOrTimeSchedule::new(condition, inner)))
         }
         known if TIMETABLE_CLASSES.contains(&known) => {
@@ -179,7 +229,9 @@ fn class_schedule(
                 Json::Object(map) => (Vec::new(), map),
                 other => (vec![other], Map::new()),
             };
-            match construct(known, &positional, &keyword) {
+            let made = construct(known, &positional, &keyword);
+            let made = if around.is_2_10() { made.and_then(|made| datasets::timetable(&made, &keyword)) } else { made };
+            match made {
                 Ok(timetable) => Some(timetable),
                 Err(error) if error.class == "InvalidTimezone" => {
                     let node = arguments.get("timezone").unwrap_or(name);

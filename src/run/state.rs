@@ -2,22 +2,26 @@
 
 macro_rules! str_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = ($member:literal, $value:literal)),+ $(,)? }) => {
+        str_enum! { $(#[$doc])* $name { $($(#[$vdoc])* $variant = ($member, $value)),+ } besides {} }
+    };
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = ($member:literal, $value:literal)),+ $(,)? }
+     besides { $($(#[$odoc:meta])* $other:ident = ($omember:literal, $ovalue:literal)),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum $name { $($(#[$vdoc])* $variant),+ }
+        pub enum $name { $($(#[$vdoc])* $variant),+ $(, $(#[$odoc])* $other)* }
 
         impl $name {
-            /// Every member, in the order Airflow declares them.
+            /// Every member of Airflow 3, in the order Airflow declares them.
             pub const ALL: &'static [$name] = &[$($name::$variant),+];
 
             /// The value on the wire, which is also what the member compares equal to.
             pub fn value(self) -> &'static str {
-                match self { $($name::$variant => $value),+ }
+                match self { $($name::$variant => $value),+ $(, $name::$other => $ovalue)* }
             }
 
             /// The member's name in Python.
             pub fn member(self) -> &'static str {
-                match self { $($name::$variant => $member),+ }
+                match self { $($name::$variant => $member),+ $(, $name::$other => $omember)* }
             }
 
             /// The member of that value.
@@ -43,6 +47,9 @@ str_enum! {
         AssetTriggered = ("ASSET_TRIGGERED", "asset_triggered"),
         /// Created to materialize an asset.
         AssetMaterialization = ("ASSET_MATERIALIZATION", "asset_materialization"),
+    } besides {
+        /// Created by dataset events: Airflow 2.10 only, on no wire of Airflow 3.
+        DatasetTriggered = ("DATASET_TRIGGERED", "dataset_triggered"),
     }
 }
 

@@ -110,6 +110,11 @@ pub struct CronTriggerTimetable {
 }
 
 impl CronTriggerTimetable {
+    /// `interval`: how long before its end the data interval of a run starts.
+    pub fn interval(&self) -> &Delta {
+        &self.interval
+    }
+
     /// A timetable without a data interval.
     pub fn new(expression: &str, zone: Zone) -> Self {
         CronTriggerTimetable {

@@ -6,19 +6,20 @@ mod rows;
 mod secrets;
 mod world;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::jinja::Names;
-use crate::python::{self, PyErr, PyResult, TimeDelta, Value, object};
+use crate::python::{self, PyErr, PyResult, Value, object};
 use crate::run::{Instant, Json};
 use crate::timetable::{
     ContinuousTimetable, CronDataIntervalTimetable, DataInterval, DeltaDataIntervalTimetable, TimeRestriction,
-    Timetable,
 };
 
 use super::{broken, convert, dates, ds_nodash, format, isoformat};
 use record::{Class, Print, Record};
-use world::World;
+
+pub use world::{EventRow, Item, Previous, RunRow, Schedule, ScheduleInterval, TaskRow, World, XComs};
 
 /// All names, in the order Airflow fills its context.
 pub const NAMES: &[&str] = &[
@@ -108,11 +109,12 @@ impl Deprecations {
 #[derive(Debug)]
 pub struct Context {
     world: Arc<World>,
-    timetable: Option<Arc<dyn Timetable>>,
     interval: (Instant, Instant),
     made: [OnceLock<Value>; 6],
     events: OnceLock<Vec<Value>>,
     deprecations: Deprecations,
+    /// Which of [`NAMES`] were read, one bit each.
+    read: AtomicU64,
 }
 
 const TI: usize = 0;
@@ -127,25 +129,41 @@ const DAG_RUN: usize = 5;
 /// # Errors
 /// `Unsupported` for what the run does not say; what Airflow raises for its schedule and its datasets.
 pub fn build(run: &Json, now: Option<Instant>) -> PyResult<Context> {
-    let world = Arc::new(World::read(run, now)?);
-    let schedule = &world.schedule;
-    let timetable = if schedule.get("dataset_list").is_some() || schedule.get("dataset_expr").is_some() {
-        None
-    } else {
-        let by_time = schedule.get("dataset_or_time").map_or(Some(schedule), |both| both.get("timetable"));
-        Some(crate::schedule::datasets::time_schedule(by_time.unwrap_or(&Json::Null), world.zone)?)
-    };
+    of_world(World::read(run, now)?)
+}
+
+/// Builds the context of a run of Airflow 2.10 in a situation.
+///
+/// # Errors
+/// `Unsupported` for a run without a data interval.
+pub fn of_world(world: World) -> PyResult<Context> {
     let interval =
         world.run.data_interval.ok_or_else(|| PyErr::unsupported("a run of Airflow 2.10 without a data interval"))?;
-    let deprecations = Deprecations::default();
-    let made = std::array::from_fn(|_| OnceLock::new());
-    Ok(Context { world, timetable, interval, made, events: OnceLock::new(), deprecations })
+    Ok(Context {
+        world: Arc::new(world),
+        interval,
+        made: std::array::from_fn(|_| OnceLock::new()),
+        events: OnceLock::new(),
+        deprecations: Deprecations::default(),
+        read: AtomicU64::new(0),
+    })
 }
 
 impl Context {
     /// Texts of the deprecation warnings so far.
     pub fn deprecations(&self) -> Vec<String> {
         self.deprecations.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Names that a template has read so far, in Airflow's order.
+    pub fn names_read(&self) -> Vec<&'static str> {
+        let read = self.read.load(Ordering::Relaxed);
+        NAMES.iter().enumerate().filter(|(at, _)| read & (1 << at) != 0).map(|(_, name)| *name).collect()
+    }
+
+    /// The map index of the task instance.
+    pub fn map_index(&self) -> i64 {
+        self.world.ti.map_index
     }
 
     /// The clock of the run.
@@ -162,7 +180,7 @@ impl Context {
         if self.world.run.external_trigger {
             return Ok(Some(self.logical_date()));
         }
-        let Some(timetable) = &self.timetable else { return Ok(None) };
+        let Some(timetable) = &self.world.schedule.timetable else { return Ok(None) };
         // without a start date to begin with, `ContinuousTimetable` has no next run
         if timetable.as_any().is::<ContinuousTimetable>() {
             return Ok(None);
@@ -181,10 +199,10 @@ impl Context {
         if self.world.run.external_trigger {
             return Ok(Some(self.logical_date()));
         }
-        if self.world.schedule.get("dataset_or_time").is_some() {
+        if self.world.schedule.either {
             return Ok(None);
         }
-        let Some(timetable) = self.timetable.as_deref() else { return Ok(None) };
+        let Some(timetable) = self.world.schedule.timetable.as_deref() else { return Ok(None) };
         if let Some(cron) = timetable.as_any().downcast_ref::<CronDataIntervalTimetable>() {
             return cron.schedule().previous(self.logical_date()).map(Some);
         }
@@ -195,11 +213,38 @@ impl Context {
     }
 
     /// The date of the previous success of this task (`TaskInstance.get_previous_execution_date`).
-    fn prev_execution_date_success(&self) -> Option<Instant> {
-        let run = self.world.previous_success()?;
+    fn prev_execution_date_success(&self) -> PyResult<Option<Instant>> {
+        if let Some(previous) = &self.world.previous {
+            return match previous.logical_date {
+                Some(date) => Ok(Some(date)),
+                None => Err(PyErr::unsupported("the logical date of the previous success is not given")
+                    .with_hint("add `logical_date` to `prev_success` of the scenario")),
+            };
+        }
+        let Some(run) = self.previous_success()? else { return Ok(None) };
         let own = |ti: &&world::TaskRow| ti.task_id == self.world.task_id && ti.map_index == self.world.ti.map_index;
-        run.task_instances.iter().find(own)?;
-        Some(run.logical_date)
+        Ok(run.task_instances.iter().find(own).map(|_| run.logical_date))
+    }
+
+    fn previous_success(&self) -> PyResult<Option<&RunRow>> {
+        match self.world.previous_success() {
+            None if !self.world.complete => Err(PyErr::unsupported("the runs before this one are not given")
+                .with_hint("say it in `prev_success` of a scenario")),
+            found => Ok(found),
+        }
+    }
+
+    /// A part of the previous success: `None` when there was none.
+    fn previous(
+        &self,
+        given: fn(&world::Previous) -> Option<Instant>,
+        of_run: impl Fn(&RunRow) -> PyResult<Option<Instant>>,
+    ) -> PyResult {
+        let found = match &self.world.previous {
+            Some(previous) => given(previous),
+            None => self.previous_success()?.map(of_run).transpose()?.flatten(),
+        };
+        Ok(convert::pendulum(found))
     }
 
     fn day(&self, days: i64) -> PyResult<Instant> {
@@ -255,21 +300,6 @@ impl Context {
         }))
     }
 
-    fn schedule_interval(&self) -> Option<Value> {
-        let schedule = &self.world.schedule;
-        Some(match schedule {
-            Json::Null => python::none(),
-            Json::String(text) => Value::from(text.as_str()),
-            _ if schedule.get("dataset_list").is_some() || schedule.get("dataset_expr").is_some() => {
-                Value::from("Dataset")
-            }
-            _ => {
-                let seconds = schedule.get("timedelta_seconds")?.as_i64()?;
-                object(TimeDelta::new(i128::from(seconds) * 1_000_000).ok()?)
-            }
-        })
-    }
-
     fn dag(&self) -> PyResult {
         let world = &self.world;
         let id = Value::from(world.dag_id.as_str());
@@ -282,21 +312,22 @@ impl Context {
             ("end_date", convert::pendulum(world.end_date)),
             ("description", python::none()),
             ("doc_md", python::none()),
-            ("owner", Value::from("airflow")),
             ("tags", python::list(Vec::new())),
         ];
+        if let Some(owner) = &world.dag_owner {
+            values.push(("owner", Value::from(owner.as_str())));
+        }
         if let Some(zone) = world.zone_name {
             values.push(("timezone", dates::timezone(zone)));
         }
-        if let Some(interval) = self.schedule_interval() {
+        if let Some(interval) = world.schedule.interval.value() {
             values.push(("schedule_interval", interval));
         }
-        let either = world.schedule.get("dataset_or_time").is_some();
-        let (class, summary) = match &self.timetable {
+        let (class, summary) = match &world.schedule.timetable {
             Some(timetable) => (timetable.class_name(), timetable.summary()),
             None => ("DatasetTriggeredTimetable", "Dataset".to_owned()),
         };
-        if !either {
+        if !world.schedule.either {
             let mut parts = vec![("summary", Value::from(summary.as_str()))];
             if let Some(description) = daily_description(&summary) {
                 parts.push(("description", Value::from(description)));
@@ -308,19 +339,19 @@ impl Context {
 
     fn task(&self) -> PyResult {
         let world = &self.world;
-        let operator = "RenderOperator";
+        let operator = world.operator.as_str();
         let dag = self.dag()?;
         let values = vec![
             ("task_id", Value::from(world.task_id.as_str())),
             ("dag_id", Value::from(world.dag_id.as_str())),
-            ("owner", Value::from("airflow")),
-            ("retries", Value::from(0)),
+            ("owner", Value::from(world.owner.as_str())),
+            ("retries", Value::from(world.retries)),
             ("queue", Value::from("default")),
             ("pool", Value::from("default_pool")),
             ("task_type", Value::from(operator)),
             ("inlets", items(&world.inlets)?),
             ("outlets", items(&world.outlets)?),
-            ("map_index_template", python::none()),
+            ("map_index_template", convert::opt_str(world.map_index_template.as_deref())),
             ("dag", dag.clone()),
             ("_dag", dag),
         ];
@@ -334,12 +365,12 @@ impl Context {
                 ("task", self.task()?),
                 ("dag_run", self.dag_run()?),
                 ("test_mode", Value::from(false)),
-                ("max_tries", Value::from(0)),
-                ("operator", Value::from("RenderOperator")),
+                ("max_tries", Value::from(self.world.max_tries)),
+                ("operator", Value::from(self.world.operator.as_str())),
                 ("queue", Value::from("default")),
                 ("pool", Value::from("default_pool")),
             ];
-            Ok(rows::task_instance(&self.world.run, &self.world.ti, own))
+            Ok(rows::task_instance(&self.world.run, &self.world.ti, rows::Pull::own(&self.world), own))
         })
     }
 
@@ -355,7 +386,9 @@ impl Context {
     fn make(&self, name: &str) -> Option<PyResult> {
         let world = &self.world;
         let logical = self.logical_date();
-        let success = || world.previous_success();
+        let interval = |run: &RunRow| {
+            run.data_interval.ok_or_else(|| PyErr::unsupported("a previous run without a data interval"))
+        };
         let text = |text: PyResult<String>| text.map(Value::from);
         let day = |date: PyResult<Option<Instant>>, nodash: bool| -> PyResult {
             match date? {
@@ -373,7 +406,8 @@ impl Context {
             "ds" => day(Ok(Some(logical)), false),
             "ds_nodash" => day(Ok(Some(logical)), true),
             "execution_date" | "logical_date" => Ok(dates::pendulum(logical)),
-            "expanded_ti_count" | "map_index_template" => Ok(python::none()),
+            "expanded_ti_count" => Ok(world.expanded.map_or_else(python::none, Value::from)),
+            "map_index_template" => Ok(convert::opt_str(world.map_index_template.as_deref())),
             "inlets" => items(&world.inlets),
             "outlets" => items(&world.outlets),
             "inlet_events" => self.inlet_events(),
@@ -384,16 +418,15 @@ impl Context {
             "prev_execution_date" => self.prev_execution_date().map(convert::pendulum),
             "prev_ds" => day(self.prev_execution_date(), false),
             "prev_ds_nodash" => day(self.prev_execution_date(), true),
-            "prev_execution_date_success" => Ok(convert::pendulum(self.prev_execution_date_success())),
-            "prev_data_interval_start_success" | "prev_data_interval_end_success" => match success() {
-                None => Ok(python::none()),
-                Some(run) => match run.data_interval {
-                    Some((start, end)) => Ok(dates::pendulum(if name.contains("start") { start } else { end })),
-                    None => Err(PyErr::unsupported("a previous run without a data interval")),
-                },
-            },
-            "prev_start_date_success" => Ok(convert::pendulum(success().and_then(|run| run.start_date))),
-            "prev_end_date_success" => Ok(convert::pendulum(success().and_then(|run| run.end_date))),
+            "prev_execution_date_success" => self.prev_execution_date_success().map(convert::pendulum),
+            "prev_data_interval_start_success" => {
+                self.previous(|given| given.data_interval_start, |run| Ok(Some(interval(run)?.0)))
+            }
+            "prev_data_interval_end_success" => {
+                self.previous(|given| given.data_interval_end, |run| Ok(Some(interval(run)?.1)))
+            }
+            "prev_start_date_success" => self.previous(|given| given.start_date, |run| Ok(run.start_date)),
+            "prev_end_date_success" => self.previous(|given| given.end_date, |run| Ok(run.end_date)),
             "params" => self.params(),
             "run_id" => Ok(Value::from(world.run.run_id.as_str())),
             "task" => self.task_instance().and_then(|ti| part(&ti, "task")),
@@ -438,8 +471,15 @@ fn part(record: &Value, name: &str) -> PyResult {
     value.cloned().ok_or_else(|| PyErr::unsupported(format!("`{name}`")))
 }
 
-/// What Airflow warns when a deprecated name is read.
-fn deprecation(name: &str) -> Option<String> {
+/// What a deprecated name's place takes, in a few words; `None` for a name that is not deprecated.
+pub fn deprecated(name: &str) -> Option<String> {
+    let (_, instead) = DEPRECATED.iter().find(|(known, _)| *known == name)?;
+    let instead: Vec<String> = instead.iter().map(|name| format!("`{name}`")).collect();
+    Some(if instead.is_empty() { "deprecated".to_owned() } else { format!("deprecated: use {}", instead.join(" or ")) })
+}
+
+/// What Airflow warns when a deprecated name is read; `None` for a name that is not deprecated.
+pub fn deprecation(name: &str) -> Option<String> {
     let (_, instead) = DEPRECATED.iter().find(|(known, _)| *known == name)?;
     let mut text =
         format!("Accessing '{name}' from the template is deprecated and will be removed in a future version.");
@@ -454,6 +494,9 @@ fn deprecation(name: &str) -> Option<String> {
 impl Names for Context {
     fn get(&self, name: &str) -> Option<Value> {
         let made = self.make(name)?;
+        if let Some(at) = NAMES.iter().position(|known| *known == name) {
+            self.read.fetch_or(1 << at, Ordering::Relaxed);
+        }
         if let Some(text) = deprecation(name) {
             self.deprecations.note(&text);
         }
@@ -461,10 +504,31 @@ impl Names for Context {
     }
 
     fn hint(&self, name: &str) -> Option<String> {
-        match name {
-            "triggering_asset_events" => Some("Airflow 2.10 calls it `triggering_dataset_events`".to_owned()),
-            "partition_key" | "partition_date" => Some("Airflow 2.10 has no partitions".to_owned()),
-            _ => None,
-        }
+        Some(match name {
+            "triggering_asset_events" => "Airflow 2.10 calls it `triggering_dataset_events`".to_owned(),
+            "partition_key" | "partition_date" => {
+                "Airflow 2.10 has no partitions: they come with Airflow 3.2 and later".to_owned()
+            }
+            "task_reschedule_count" | "task_state_store" | "asset_state_store" => {
+                format!("Airflow 2.10 has no `{name}`: it comes with Airflow 3")
+            }
+            "try_number" | "map_index" => format!("use `ti.{name}`"),
+            "run_after" => "Airflow 2.10 has no `run_after`: use `data_interval_end`".to_owned(),
+            _ if NAMES.contains(&name) => format!(
+                "the run has `{name}`, but an import without `with context` and expressions of `user_defined_macros` \
+                 do not see it: give it as an argument"
+            ),
+            _ => {
+                let near = |known: &&'static str| (strsim::jaro_winkler(name, known), *known);
+                let close = NAMES.iter().map(|known| near(known)).filter(|(score, _)| *score > 0.9);
+                match close.max_by(|a, b| a.0.total_cmp(&b.0)) {
+                    Some((_, close)) => format!("did you mean `{close}`?"),
+                    None => format!(
+                        "no name of Airflow's context; if the Dag defines it, add `{name}` to `user_defined_macros` of \
+                         the pipeline: a value, or {{expression: \"...\"}}"
+                    ),
+                }
+            }
+        })
     }
 }

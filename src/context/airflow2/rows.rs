@@ -1,11 +1,13 @@
 //! Rows of the metadata database as a template sees them: Dag runs, task instances, datasets and their events.
 
+use std::sync::Arc;
+
 use crate::python::{self, DateTime, Named, PyErr, PyResult, TzInfo, Value, Zone, function, named_tuple, object, text};
-use crate::run::Instant;
+use crate::run::{Instant, Json};
 
 use super::super::convert;
 use super::record::{Class, Print, Record};
-use super::world::{EventRow, Item, RunRow, TaskRow, World};
+use super::world::{EventRow, Item, RunRow, TaskRow, World, XComs};
 
 pub(super) static DAG_RUN: Class =
     Class { name: "DagRun", module: "airflow.models.dagrun", by_value: false, closed: true };
@@ -89,11 +91,16 @@ pub(super) fn dag_run(run: &RunRow, consumed: Option<Value>) -> PyResult {
     if let Some(consumed) = consumed {
         values.push(("consumed_dataset_events", consumed));
     }
-    Ok(Record::build(&DAG_RUN, Print::Text(print), values))
+    values.retain(|(name, _)| !run.unknown.contains(name));
+    let print = match run.unknown.iter().any(|name| matches!(*name, "state" | "queued_at")) {
+        true => Print::Refused,
+        false => Print::Text(print),
+    };
+    Ok(Record::build(&DAG_RUN, print, values))
 }
 
 /// `TaskInstance`. `own` are attributes that only the one being rendered has.
-pub(super) fn task_instance(run: &RunRow, row: &TaskRow, own: Vec<(&'static str, Value)>) -> Value {
+pub(super) fn task_instance(run: &RunRow, row: &TaskRow, pull: Pull, own: Vec<(&'static str, Value)>) -> Value {
     let state = row.state.as_deref();
     let mapped = if row.map_index == -1 { String::new() } else { format!("map_index={} ", row.map_index) };
     let print =
@@ -120,23 +127,74 @@ pub(super) fn task_instance(run: &RunRow, row: &TaskRow, own: Vec<(&'static str,
         ("start_date", column(row.start_date)),
         ("end_date", column(row.end_date)),
         ("duration", duration),
-        ("xcom_pull", function("xcom_pull", xcom_pull)),
     ]);
+    match pull {
+        Pull::Unknown => {}
+        Pull::Empty => values.push(("xcom_pull", function("xcom_pull", |args, _it| xcom_pull(None, args)))),
+        Pull::Given(world) => {
+            values.push(("xcom_pull", function("xcom_pull", move |args, _it| xcom_pull(Some(&world), args))));
+        }
+    }
     values.extend(own);
     Record::build(&TASK_INSTANCE, Print::Text(print), values)
 }
 
-/// `ti.xcom_pull(task_ids=None, dag_id=None, key="return_value", include_prior_dates=False, ...)`: such a run has no XComs.
-fn xcom_pull(args: &python::Args<'_>, _it: &mut dyn python::Interp) -> PyResult {
+/// What a task instance's `xcom_pull` asks.
+pub(super) enum Pull {
+    /// There are no XComs.
+    Empty,
+    /// Those that are given for the run.
+    Given(Arc<World>),
+    /// Nobody said: it is refused.
+    Unknown,
+}
+
+impl Pull {
+    /// That of the task instance being rendered.
+    pub(super) fn own(world: &Arc<World>) -> Self {
+        if matches!(world.xcom, XComs::Given(_)) { Pull::Given(world.clone()) } else { Pull::Empty }
+    }
+
+    /// That of the task instances of other runs.
+    fn other(world: &World) -> Self {
+        if matches!(world.xcom, XComs::Given(_)) { Pull::Unknown } else { Pull::Empty }
+    }
+}
+
+/// `ti.xcom_pull(task_ids=None, dag_id=None, key="return_value", include_prior_dates=False, ...)`. Without a world there are
+/// no XComs.
+fn xcom_pull(world: Option<&World>, args: &python::Args<'_>) -> PyResult {
     let names = ["task_ids", "dag_id", "key", "include_prior_dates"];
     let signature = python::Sig::new("TaskInstance.xcom_pull", &names).required(0).method();
     let bound = signature.keyword_only(&["session", "map_indexes", "default"]).bind(args)?;
     let given = |at: usize| bound.get(at).copied().flatten();
     let one_task = given(0).is_none_or(|tasks| tasks.is_none() || text(tasks).is_some());
-    if !one_task || given(1).is_some() || given(3).is_some() || given(4).is_some() || given(5).is_some() {
+    let other_dag = given(1).is_some_and(|dag| match world {
+        Some(world) => !dag.is_none() && text(dag) != Some(world.dag_id.as_str()),
+        None => true,
+    });
+    if !one_task || other_dag || given(3).is_some() || given(4).is_some() || given(5).is_some() {
         return Err(PyErr::unsupported("`xcom_pull` of several tasks, of another Dag, or of map indexes"));
     }
-    Ok(given(6).cloned().unwrap_or_else(python::none))
+    let default = || given(6).cloned().unwrap_or_else(python::none);
+    let Some(World { xcom: XComs::Given(xcom), .. }) = world else { return Ok(default()) };
+    let Some(task) = given(0).and_then(text) else {
+        return Err(PyErr::unsupported("`xcom_pull` without `task_ids`"));
+    };
+    let key = match given(2) {
+        None => "return_value",
+        Some(key) => text(key).ok_or_else(|| PyErr::unsupported("`xcom_pull` with a `key` that is no text"))?,
+    };
+    match xcom.get(task).and_then(|values| values.get(key)) {
+        Some(Json::Object(map))
+            if ["__mapped__", "__classname__", "__type", "__var"].iter().any(|key| map.contains_key(*key)) =>
+        {
+            Err(PyErr::unsupported(format!("an XCom of task `{task}` that is mapped or a serialized object")))
+        }
+        Some(value) => convert::json(value),
+        None => Err(PyErr::unsupported(format!("no XCom `{key}` of task `{task}` is given"))
+            .with_hint(format!("say what the task returned: `xcom: {{{task}: {{{key}: ...}}}}` in the scenario"))),
+    }
 }
 
 /// A `DatasetEvent` of the table.
@@ -152,7 +210,7 @@ pub(super) fn event(world: &World, row: &EventRow) -> PyResult {
         let id = world.dataset_id(&row.uri);
         let extra = id.and_then(|id| world.datasets.get(id - 1)).map(|(_, extra)| extra.clone()).unwrap_or_default();
         let mut values = vec![("uri", Value::from(row.uri.as_str())), ("extra", convert::dict(&extra)?)];
-        if let Some(id) = id {
+        if let Some(id) = id.filter(|_| world.complete) {
             values.push(("id", Value::from(id)));
         }
         Record::build(&DATASET_ROW, Print::Fields(&["uri", "extra"]), values)
@@ -167,10 +225,12 @@ pub(super) fn event(world: &World, row: &EventRow) -> PyResult {
             .task_instances
             .iter()
             .find(|ti| task_id.as_deref() == Some(ti.task_id.as_str()) && ti.map_index == row.map_index);
-        Some(task_instance(run, found?, Vec::new()))
+        Some(task_instance(run, found?, Pull::other(world), Vec::new()))
     });
+    // A run that nobody gave is not the same as one that does not exist.
+    let unknown = source.is_none() && !world.complete && run_id.is_some();
+    let sparse = source.is_some_and(|run| run.unknown.contains(&"state"));
     let mut values = vec![
-        ("id", Value::from(row.id)),
         ("extra", convert::dict(&row.extra)?),
         ("source_task_id", convert::opt_str(task_id.as_deref())),
         ("source_dag_id", convert::opt_str(dag_id.as_deref())),
@@ -178,15 +238,23 @@ pub(super) fn event(world: &World, row: &EventRow) -> PyResult {
         ("source_map_index", Value::from(row.map_index)),
         ("source_aliases", python::list(aliases)),
         ("timestamp", column(Some(row.timestamp))),
-        ("source_dag_run", source.map_or_else(|| Ok(python::none()), |run| dag_run(run, None))?),
-        ("source_task_instance", instance.unwrap_or_else(python::none)),
         ("dataset", dataset),
     ];
+    if !unknown {
+        values.push(("source_dag_run", source.map_or_else(|| Ok(python::none()), |run| dag_run(run, None))?));
+        if !sparse {
+            values.push(("source_task_instance", instance.unwrap_or_else(python::none)));
+        }
+    }
     if !row.missing {
         values.push(("uri", Value::from(row.uri.as_str())));
     }
-    if let Some(id) = world.dataset_id(&row.uri) {
-        values.push(("dataset_id", Value::from(id)));
+    // Row ids are known where the whole table is.
+    if world.complete {
+        values.push(("id", Value::from(row.id)));
+        if let Some(id) = world.dataset_id(&row.uri) {
+            values.push(("dataset_id", Value::from(id)));
+        }
     }
     let print = Print::Fields(&[
         "id",

@@ -1,84 +1,213 @@
 //! The situation a template of Airflow 2.10 is rendered in: what its Dag says and what its metadata database holds.
 
+use std::sync::Arc;
+
 use serde_json::Map;
 
 use crate::asset::dataset_uri;
-use crate::python::{PyErr, PyResult, Zone};
+use crate::python::{PyErr, PyResult, TimeDelta, Value, Zone, object as python_object};
 use crate::run::{Instant, Json, JsonMap};
+use crate::timetable::Timetable;
 
 /// A Dag run's row.
 #[derive(Debug, Clone)]
-pub(super) struct RunRow {
+pub struct RunRow {
+    /// The Dag.
     pub dag_id: String,
+    /// The run id.
     pub run_id: String,
+    /// `scheduled`, `manual`, `backfill` or `dataset_triggered`
     pub run_type: String,
+    /// `execution_date`
     pub logical_date: Instant,
+    /// Start and end of the data interval.
     pub data_interval: Option<(Instant, Instant)>,
+    /// Started by a person.
     pub external_trigger: bool,
+    /// When it was queued.
     pub queued_at: Option<Instant>,
+    /// When it started.
     pub start_date: Option<Instant>,
+    /// When it ended.
     pub end_date: Option<Instant>,
+    /// Its state.
     pub state: String,
+    /// What the trigger passed.
     pub conf: JsonMap,
+    /// Its task instances, where they are known.
     pub task_instances: Vec<TaskRow>,
+    /// Attributes that nobody gave: reading them is refused.
+    pub unknown: &'static [&'static str],
 }
 
 /// A task instance's row.
 #[derive(Debug, Clone)]
-pub(super) struct TaskRow {
+pub struct TaskRow {
+    /// The task.
     pub task_id: String,
+    /// -1 unless the task is mapped.
     pub map_index: i64,
+    /// Its state.
     pub state: Option<String>,
+    /// When it started.
     pub start_date: Option<Instant>,
+    /// When it ended.
     pub end_date: Option<Instant>,
+    /// Which try it is, from 1.
     pub try_number: i64,
 }
 
 /// A dataset event's row.
 #[derive(Debug, Clone)]
-pub(super) struct EventRow {
+pub struct EventRow {
+    /// The row id.
     pub id: i64,
+    /// URI of the dataset.
     pub uri: String,
+    /// The dataset has no row (any more).
     pub missing: bool,
+    /// When it was recorded.
     pub timestamp: Instant,
+    /// What the producer attached.
     pub extra: JsonMap,
+    /// Dag, task and run that emitted it.
     pub source: [Option<String>; 3],
+    /// Map index of the task that emitted it.
     pub map_index: i64,
+    /// Names of the aliases it came through.
     pub aliases: Vec<String>,
+    /// The run consumed it.
     pub consumed: bool,
 }
 
 /// An inlet or outlet.
 #[derive(Debug, Clone)]
-pub(super) enum Item {
-    Dataset { uri: String, extra: Option<JsonMap> },
+pub enum Item {
+    /// `Dataset(uri, extra)`
+    Dataset {
+        /// The URI as sanitised.
+        uri: String,
+        /// `extra`, `None` when it is not given.
+        extra: Option<JsonMap>,
+    },
+    /// `DatasetAlias(name)`
     Alias(String),
+    /// Any other object.
     Object(Json),
+}
+
+/// When a Dag runs.
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    /// Runs by time; `None` for a Dag on datasets alone.
+    pub timetable: Option<Arc<dyn Timetable>>,
+    /// `DatasetOrTimeSchedule`
+    pub either: bool,
+    /// `dag.schedule_interval`
+    pub interval: ScheduleInterval,
+}
+
+/// `dag.schedule_interval`, which keeps what the Dag file wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScheduleInterval {
+    /// `None`
+    None,
+    /// A preset, a cron expression, or a timetable's summary.
+    Text(String),
+    /// A timedelta, in seconds.
+    Seconds(i64),
+    /// Not modelled: reading it is refused.
+    Unknown,
+}
+
+/// The last success before a run.
+#[derive(Debug, Clone, Default)]
+pub struct Previous {
+    /// Its logical date; reading it is refused without.
+    pub logical_date: Option<Instant>,
+    /// Start of its data interval.
+    pub data_interval_start: Option<Instant>,
+    /// End of its data interval.
+    pub data_interval_end: Option<Instant>,
+    /// When it started.
+    pub start_date: Option<Instant>,
+    /// When it ended.
+    pub end_date: Option<Instant>,
+}
+
+/// XComs of the run.
+#[derive(Debug, Clone)]
+pub enum XComs {
+    /// There are none: what is pulled is the default.
+    Empty,
+    /// Some are given, by task and key; whether there are others is not known, so pulling one is refused.
+    Given(JsonMap),
 }
 
 /// Everything of one rendering.
 #[derive(Debug)]
-pub(super) struct World {
+pub struct World {
+    /// The clock.
     pub now: Instant,
+    /// The Dag.
     pub dag_id: String,
-    pub schedule: Json,
+    /// When it runs.
+    pub schedule: Schedule,
+    /// `start_date`
     pub start_date: Option<Instant>,
+    /// `end_date`
     pub end_date: Option<Instant>,
+    /// The time zone of the Dag.
     pub zone: Zone,
+    /// The same, where it is one of the IANA database.
     pub zone_name: Option<chrono_tz::Tz>,
+    /// `catchup`
     pub catchup: bool,
+    /// `max_active_runs`
     pub max_active_runs: i64,
+    /// `params` of the Dag.
     pub dag_params: JsonMap,
+    /// `dag.owner`: the owners of its tasks; `None` when Airflow's order of several is not known.
+    pub dag_owner: Option<String>,
+    /// The task.
     pub task_id: String,
+    /// Class name of the operator.
+    pub operator: String,
+    /// `owner` of the task.
+    pub owner: String,
+    /// `retries` of the task.
+    pub retries: i64,
+    /// `max_tries` of the task instance.
+    pub max_tries: i64,
+    /// `map_index_template` of the task.
+    pub map_index_template: Option<String>,
+    /// How many instances a mapped task has.
+    pub expanded: Option<i64>,
+    /// `params` of the task.
     pub task_params: JsonMap,
+    /// `inlets` of the task.
     pub inlets: Vec<Item>,
+    /// `outlets` of the task.
     pub outlets: Vec<Item>,
+    /// The run.
     pub run: RunRow,
+    /// The task instance being rendered.
     pub ti: TaskRow,
+    /// Every other run.
     pub other_runs: Vec<RunRow>,
+    /// The run of this Dag that succeeded last before this one, where it is given apart from the runs.
+    pub previous: Option<Previous>,
+    /// False when runs and dates of others are not known: what depends on them is refused.
+    pub complete: bool,
+    /// XComs of the run.
+    pub xcom: XComs,
+    /// Rows of the dataset table, ids from 1: URI and extra.
     pub datasets: Vec<(String, JsonMap)>,
+    /// Rows of the event table, by id.
     pub events: Vec<EventRow>,
+    /// Variables as stored.
     pub variables: JsonMap,
+    /// Connections: URIs, or objects of their fields.
     pub connections: JsonMap,
 }
 
@@ -131,6 +260,40 @@ fn texts(value: &Json, name: &str) -> Vec<String> {
     list(value, name).iter().filter_map(Json::as_str).map(str::to_owned).collect()
 }
 
+impl Schedule {
+    /// Reads the `schedule` of a request.
+    fn read(schedule: &Json, zone: Zone) -> PyResult<Self> {
+        if schedule.get("dataset_list").is_some() || schedule.get("dataset_expr").is_some() {
+            let interval = ScheduleInterval::Text("Dataset".to_owned());
+            return Ok(Schedule { timetable: None, either: false, interval });
+        }
+        let both = schedule.get("dataset_or_time");
+        let by_time = both.map_or(Some(schedule), |both| both.get("timetable")).unwrap_or(&Json::Null);
+        let interval = match schedule {
+            Json::Null => ScheduleInterval::None,
+            Json::String(text) => ScheduleInterval::Text(text.clone()),
+            _ => match schedule.get("timedelta_seconds").and_then(Json::as_i64) {
+                Some(seconds) => ScheduleInterval::Seconds(seconds),
+                None => ScheduleInterval::Unknown,
+            },
+        };
+        let timetable = crate::schedule::datasets::time_schedule(by_time, zone)?;
+        Ok(Schedule { timetable: Some(timetable), either: both.is_some(), interval })
+    }
+}
+
+impl ScheduleInterval {
+    /// The Python value; `None` when it is not known.
+    pub(super) fn value(&self) -> Option<Value> {
+        Some(match self {
+            ScheduleInterval::None => crate::python::none(),
+            ScheduleInterval::Text(text) => Value::from(text.as_str()),
+            ScheduleInterval::Seconds(seconds) => python_object(TimeDelta::new(i128::from(*seconds) * 1_000_000).ok()?),
+            ScheduleInterval::Unknown => return None,
+        })
+    }
+}
+
 impl RunRow {
     fn read(value: &Json) -> PyResult<RunRow> {
         let interval = (instant(value, "data_interval_start")?, instant(value, "data_interval_end")?);
@@ -147,6 +310,7 @@ impl RunRow {
             state: text(value, "state")?.to_owned(),
             conf: object(value, "conf")?,
             task_instances: list(value, "task_instances").iter().map(TaskRow::read).collect::<PyResult<_>>()?,
+            unknown: &[],
         })
     }
 }
@@ -231,7 +395,7 @@ impl World {
         Ok(World {
             now,
             dag_id: text(dag, "dag_id")?.to_owned(),
-            schedule: dag.get("schedule").cloned().unwrap_or_default(),
+            schedule: Schedule::read(dag.get("schedule").unwrap_or(&null), Zone::parse(zone_name)?)?,
             start_date: instant(dag, "start_date")?,
             end_date: instant(dag, "end_date")?,
             zone: Zone::parse(zone_name)?,
@@ -239,6 +403,13 @@ impl World {
             catchup: dag.get("catchup").and_then(Json::as_bool).unwrap_or(false),
             max_active_runs: dag.get("max_active_runs").and_then(Json::as_i64).unwrap_or(16),
             dag_params: object(dag, "params")?,
+            dag_owner: Some("airflow".to_owned()),
+            operator: "RenderOperator".to_owned(),
+            owner: "airflow".to_owned(),
+            retries: 0,
+            max_tries: 0,
+            map_index_template: None,
+            expanded: None,
             task_params: object(task, "params")?,
             inlets,
             outlets,
@@ -252,6 +423,9 @@ impl World {
                 try_number: ti.get("try_number").and_then(Json::as_i64).unwrap_or(1),
             },
             task_id,
+            previous: None,
+            complete: true,
+            xcom: XComs::Empty,
             other_runs: list(value, "other_runs").iter().map(RunRow::read).collect::<PyResult<_>>()?,
             datasets,
             events,

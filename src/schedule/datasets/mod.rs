@@ -17,4 +17,5 @@ pub use model::{
     DatasetDag, DatasetEvent, DatasetRow, DatasetRun, DatasetScheduler, DatasetTask, Outlet, RegisterChange,
 };
 pub use outlets::{Emit, EventKey};
+pub use parse::by_uri;
 pub use timetable::{CronTriggerTimetable, time_schedule};

@@ -228,9 +228,50 @@ impl DatasetScheduler {
         }
     }
 
-    pub(super) fn add_alias(&mut self, name: &str) {
+    /// A row for an alias, unless it has one.
+    pub fn add_alias(&mut self, name: &str) {
         if !self.aliases.iter().any(|row| row.name == name) {
             self.aliases.push(AliasRow { name: name.to_owned(), datasets: Vec::new() });
+        }
+    }
+
+    /// The conditions of Dags, with aliases replaced by their datasets.
+    pub fn conditions(&self) -> impl Iterator<Item = (&str, &AssetCondition)> {
+        self.dags.iter().filter_map(|state| Some((state.dag.dag_id.as_str(), state.condition.as_ref()?)))
+    }
+
+    /// The Dags that consume the dataset of an event, or an alias it came through; paused and inactive ones too.
+    pub fn listeners<'s>(&'s self, event: &'s DatasetEvent) -> impl Iterator<Item = &'s str> {
+        self.dags
+            .iter()
+            .filter(|state| {
+                state.datasets.contains(&event.dataset_id)
+                    || state.aliases.iter().any(|alias| event.aliases.contains(alias))
+            })
+            .map(|state| state.dag.dag_id.as_str())
+    }
+
+    /// Whether a Dag has as many active runs as it may have.
+    pub fn is_full(&self, dag_id: &str) -> bool {
+        let limit = self.dags.iter().find(|state| state.dag.dag_id == dag_id).map(|state| state.dag.max_active_runs);
+        limit.is_some_and(|limit| self.active_runs(dag_id) > 0 && self.active_runs(dag_id) >= limit)
+    }
+
+    /// Starts runs by their positions; the runs.
+    pub fn start_runs(&mut self, which: std::ops::Range<usize>, at: DateTime<Utc>) -> Vec<DatasetRun> {
+        let runs = self.runs.get_mut(which).unwrap_or_default();
+        for run in runs.iter_mut() {
+            "running".clone_into(&mut run.state);
+            run.start_date = Some(at);
+        }
+        runs.to_vec()
+    }
+
+    /// Ends a run in a state.
+    pub fn end_run(&mut self, dag_id: &str, run_id: &str, state: &str, at: DateTime<Utc>) {
+        for run in self.runs.iter_mut().filter(|run| run.dag_id == dag_id && run.run_id == run_id) {
+            state.clone_into(&mut run.state);
+            run.end_date = Some(at);
         }
     }
 

@@ -21,6 +21,17 @@ pub(super) fn leaf(uri: &str) -> AssetCondition {
     })
 }
 
+/// The condition over datasets that a condition over assets is: assets are known by their URI alone.
+pub fn by_uri(condition: &AssetCondition) -> AssetCondition {
+    let all = |parts: &[AssetCondition]| parts.iter().map(by_uri).collect();
+    match condition {
+        AssetCondition::Asset(asset) => leaf(&asset.uri),
+        AssetCondition::All(parts) => AssetCondition::All(all(parts)),
+        AssetCondition::Any(parts) => AssetCondition::Any(all(parts)),
+        other => other.clone(),
+    }
+}
+
 impl DatasetScheduler {
     /// Writes parsed Dags: their rows, datasets and aliases, schedule references and the date of the next run by time.
     /// A dataset that a Dag is no longer scheduled on takes its queue row along.

@@ -18,6 +18,13 @@ pub struct CronTriggerTimetable {
     interval: Delta,
 }
 
+impl CronTriggerTimetable {
+    /// `CronTriggerTimetable(cron, timezone=..., interval=...)`
+    pub fn new(schedule: CronSchedule, interval: Delta) -> Self {
+        CronTriggerTimetable { schedule, interval }
+    }
+}
+
 impl Timetable for CronTriggerTimetable {
     fn class_name(&self) -> &'static str {
         "CronTriggerTimetable"
