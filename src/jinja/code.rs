@@ -27,6 +27,8 @@ pub(crate) enum Part {
     Text(Box<str>),
     /// `{{ expr }}`
     Print(Node),
+    /// `{% if %}` around output: conditions and what they guard, then the `else`.
+    If(Box<[(Node, Box<[Part]>)]>, Box<[Part]>),
 }
 
 /// What one call runs.
@@ -34,7 +36,7 @@ pub(crate) enum Part {
 pub(crate) enum Body {
     /// An expression, for its value (`code`) or its truth (`condition`).
     Expr(Node),
-    /// A run of output (`print`).
+    /// A run of output (`print`): text, values, and branches of nothing else.
     Output(Box<[Part]>),
 }
 

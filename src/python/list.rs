@@ -112,7 +112,11 @@ struct ListIter {
 impl PyIterator for ListIter {
     fn next(&mut self, _it: &mut dyn Interp) -> PyResult<Option<Value>> {
         let item = downcast::<List>(&self.list).and_then(|list| list.get(self.at));
-        self.at += 1;
+        match item {
+            Some(_) => self.at += 1,
+            // what is added to the list after its end was reached is not seen
+            None => self.at = usize::MAX,
+        }
         Ok(item)
     }
 }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::super::ast::{BinOp, CallArgs, Const, Expr, ExprKind, Piece, UnaryOp};
+use super::super::ast::{BinOp, Branch, CallArgs, Const, Expr, ExprKind, Piece, Stmt, StmtKind, UnaryOp};
 use super::super::code::{Body, Code, Node, Op, Part, Site};
 use super::super::{filters, tests};
 use super::constants::{is_constant, literal_truth, may_be_infinite};
@@ -30,9 +30,45 @@ struct Builder {
     weight: usize,
     /// The code is inside a constant whose value as a whole is taken care of.
     folding: bool,
+    /// Where a run of output begins, and what is in it.
+    first: Option<Site>,
+    prints: usize,
+    operations: usize,
+}
+
+/// What a run of output may consist of.
+#[derive(Clone, Copy)]
+pub(super) enum Item<'a> {
+    /// A piece of an output statement.
+    Piece(&'a Piece),
+    /// Another statement.
+    Stmt(&'a Stmt),
+}
+
+/// The statements of a body, with output statements taken apart.
+pub(super) fn items(body: &[Stmt]) -> impl Iterator<Item = Item<'_>> {
+    body.iter().flat_map(|stmt| {
+        let (pieces, other) = match &stmt.kind {
+            StmtKind::Output(pieces) => (pieces.as_slice(), None),
+            _ => (&[][..], Some(Item::Stmt(stmt))),
+        };
+        pieces.iter().map(Item::Piece).chain(other)
+    })
 }
 
 impl Builder {
+    /// What there is so far.
+    fn mark(&self) -> (usize, usize, usize, usize) {
+        (self.sites.len(), self.variables.len(), self.weight, self.depth)
+    }
+
+    /// Forgets what was added since.
+    fn reset(&mut self, (sites, variables, weight, depth): (usize, usize, usize, usize)) {
+        self.sites.truncate(sites);
+        self.variables.truncate(variables);
+        (self.weight, self.depth) = (weight, depth);
+    }
+
     fn site(&mut self, expr: &Expr) -> usize {
         let site = Site { span: expr.span, line: expr.line };
         if self.sites.last() != Some(&site) {
@@ -59,15 +95,16 @@ impl Lowering<'_> {
         }
         let mut builder = Builder { folding: self.folding, ..Builder::default() };
         let Some(node) = self.node(expr, frame, &mut builder) else { return false };
-        self.call_code(Body::Expr(node), builder, expr, filter);
+        let site = Site { span: expr.span, line: expr.line };
+        self.call_code(Body::Expr(node), builder, site, filter);
         true
     }
 
     /// Emits the call of a code.
-    fn call_code(&mut self, body: Body, builder: Builder, expr: &Expr, filter: &str) {
+    fn call_code(&mut self, body: Body, builder: Builder, site: Site, filter: &str) {
         let number = self.settings.codes.add(Code { body, sites: builder.sites.into() });
         self.out.push(&format!("{number}|"));
-        self.out.mark(expr.span, expr.line);
+        self.out.mark(site.span, site.line);
         self.out.push(filter);
         if !builder.variables.is_empty() {
             self.out.push("(");
@@ -77,43 +114,95 @@ impl Lowering<'_> {
         self.out.weigh(builder.weight);
     }
 
-    /// Emits the pieces of an output statement from here on that one call can write; returns how many they are.
-    pub(super) fn output_run(&mut self, pieces: &[Piece], frame: Frame) -> Result<usize> {
+    /// Emits the output from here on that one call can write; returns how much of it that is.
+    pub(super) fn output_run(&mut self, items: &[Item<'_>], frame: Frame) -> Result<usize> {
         if self.settings.native || self.settings.exact {
             return Ok(0);
         }
         let mut builder = Builder::default();
         let mut parts = Vec::new();
-        let mut first = None;
-        let mut operations = 0;
-        for piece in pieces {
-            match piece {
-                Piece::Data(text, _) if text.len() <= MAX_TEXT => parts.push(Part::Text(text.as_str().into())),
-                Piece::Data(..) => break,
-                Piece::Expr(expr) => {
-                    let before = (builder.sites.len(), builder.variables.len());
-                    self.check(expr)?;
-                    builder.folding = is_constant(expr);
-                    let Some(node) = self.node(expr, frame, &mut builder) else {
-                        builder.sites.truncate(before.0);
-                        builder.variables.truncate(before.1);
-                        break;
-                    };
-                    operations += usize::from(!matches!(node.op, Op::Var(_) | Op::Const(_)));
-                    first = first.or(Some(expr));
-                    parts.push(Part::Print(node));
-                }
+        for item in items {
+            match self.part(item, frame, &mut builder)? {
+                Some(part) => parts.push(part),
+                None => break,
             }
         }
-        let prints = parts.iter().filter(|part| matches!(part, Part::Print(_))).count();
-        let Some(first) = first.filter(|_| prints > 1 || operations > 0) else { return Ok(0) };
         let count = parts.len();
-        builder.weight +=
-            parts.iter().map(|part| if let Part::Text(text) = part { text.len() } else { 0 }).sum::<usize>();
+        let Some(first) = builder.first.filter(|_| builder.prints > 1 || builder.operations > 0) else { return Ok(0) };
         self.out.push("{{ ");
         self.call_code(Body::Output(parts.into()), builder, first, "print");
         self.out.push(" }}");
         Ok(count)
+    }
+
+    /// A part of a run; `None` where it has to be emitted otherwise, and leaves nothing behind then.
+    fn part(&mut self, item: &Item<'_>, frame: Frame, builder: &mut Builder) -> Result<Option<Part>> {
+        let before = builder.mark();
+        let part = match item {
+            Item::Piece(Piece::Data(text, _)) if text.len() <= MAX_TEXT => {
+                builder.weight += text.len();
+                Some(Part::Text(text.as_str().into()))
+            }
+            Item::Piece(Piece::Data(..)) => None,
+            Item::Piece(Piece::Expr(expr)) => {
+                self.check(expr)?;
+                builder.folding = is_constant(expr);
+                let node = self.node(expr, frame, builder);
+                builder.folding = false;
+                node.map(|node| {
+                    builder.prints += 1;
+                    builder.operations += usize::from(!matches!(node.op, Op::Var(_) | Op::Const(_)));
+                    builder.first.get_or_insert(Site { span: expr.span, line: expr.line });
+                    Part::Print(node)
+                })
+            }
+            Item::Stmt(stmt) => match &stmt.kind {
+                StmtKind::If(branches, otherwise) => self.if_part(branches, otherwise, frame, builder)?,
+                _ => None,
+            },
+        };
+        if part.is_none() {
+            builder.reset(before);
+        }
+        Ok(part)
+    }
+
+    fn if_part(
+        &mut self,
+        branches: &[Branch],
+        otherwise: &[Stmt],
+        frame: Frame,
+        builder: &mut Builder,
+    ) -> Result<Option<Part>> {
+        if builder.depth >= MAX_DEPTH {
+            return Ok(None);
+        }
+        let frame = Frame { rootlevel: false, soft: true, ..frame };
+        builder.depth += 1;
+        let mut built = Vec::new();
+        for branch in branches {
+            self.check(&branch.test)?;
+            let Some(test) = self.node(&branch.test, frame, builder) else { return Ok(None) };
+            builder.operations += 1;
+            builder.first.get_or_insert(Site { span: branch.test.span, line: branch.test.line });
+            let Some(body) = self.parts(&branch.body, frame, builder)? else { return Ok(None) };
+            built.push((test, body));
+        }
+        let Some(otherwise) = self.parts(otherwise, frame, builder)? else { return Ok(None) };
+        builder.depth -= 1;
+        Ok(Some(Part::If(built.into(), otherwise)))
+    }
+
+    /// A body, if a run can write all of it.
+    fn parts(&mut self, body: &[Stmt], frame: Frame, builder: &mut Builder) -> Result<Option<Box<[Part]>>> {
+        let mut parts = Vec::new();
+        for item in items(body) {
+            match self.part(&item, frame, builder)? {
+                Some(part) => parts.push(part),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(parts.into()))
     }
 
     fn nodes<'a>(

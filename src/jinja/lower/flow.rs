@@ -71,8 +71,12 @@ impl Lowering<'_> {
         if node.test.is_some() {
             self.enter_frame(test_frame.symbols, None);
         }
-        let iterated = self.temporary();
-        self.out.push(&format!("{{% set {iterated} = "));
+        let hoist = node.test.is_none() && !declares_functions(&node.body);
+        if hoist {
+            self.enter_frame(body_frame.symbols, Some(&node.body));
+        }
+        self.out.mark(node.target.span, node.target.line);
+        self.out.push(&format!("{{% for {target} in "));
         self.expr(&node.iter, frame)?;
         self.out.push("|");
         self.out.mark(node.iter.span, node.iter.line);
@@ -83,13 +87,7 @@ impl Lowering<'_> {
             self.out.string(shape);
         }
         self.out.push(") %}");
-        let hoist = node.test.is_none() && !declares_functions(&node.body);
-        if hoist {
-            self.enter_frame(body_frame.symbols, Some(&node.body));
-        }
         let start = self.out.len();
-        self.out.mark(node.target.span, node.target.line);
-        self.out.tag(&format!("for {target} in {iterated}"));
         if let Some(test) = &node.test {
             self.out.push("{% if ");
             self.truth(test, test_frame)?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::super::ast::{Block, Branch, Expr, ExprKind, FromImport, Import, Include, Piece, Stmt, StmtKind};
 use super::super::visit::{NameUse, bodies, names_in_expr};
+use super::code::{Item, items};
 use super::constants::{is_constant, literal_text};
 use super::{Frame, Lowering, Result, TemplateError, assertion};
 
@@ -19,10 +20,39 @@ enum Next {
 impl Lowering<'_> {
     /// Emits the statements of a body.
     pub(super) fn body(&mut self, body: &[Stmt], frame: Frame) -> Result<()> {
-        for stmt in body {
+        let mut at = 0;
+        while let Some(stmt) = body.get(at) {
+            // output and the branches between it are taken together
+            let plain = |stmt: &&Stmt| matches!(stmt.kind, StmtKind::Output(_) | StmtKind::If(..));
+            let count = body.get(at..).unwrap_or_default().iter().take_while(plain).count();
+            if count > 0 && !frame.output_check && !self.settings.native && !self.settings.exact {
+                self.written_items(body.get(at..at + count).unwrap_or_default(), frame)?;
+                at += count;
+                continue;
+            }
             if self.stmt(stmt, frame)? == Next::End {
                 break;
             }
+            at += 1;
+        }
+        Ok(())
+    }
+
+    /// Emits output and branches: as much as possible in one call each.
+    fn written_items(&mut self, body: &[Stmt], frame: Frame) -> Result<()> {
+        let all: Vec<Item<'_>> = items(body).collect();
+        let mut at = 0;
+        while let Some(item) = all.get(at) {
+            let run = self.output_run(all.get(at..).unwrap_or_default(), frame)?;
+            if run == 0 {
+                match item {
+                    Item::Piece(piece) => self.piece(piece, frame)?,
+                    Item::Stmt(stmt) => {
+                        self.stmt(stmt, frame)?;
+                    }
+                }
+            }
+            at += run.max(1);
         }
         Ok(())
     }
@@ -80,33 +110,28 @@ impl Lowering<'_> {
     fn output(&mut self, pieces: &[Piece], frame: Frame) -> Result<()> {
         self.unless_extended(frame, |this| {
             this.count_output(pieces);
-            let mut at = 0;
-            while let Some(piece) = pieces.get(at) {
-                let run = this.output_run(pieces.get(at..).unwrap_or_default(), frame)?;
-                if run > 0 {
-                    at += run;
-                    continue;
-                }
-                at += 1;
-                match piece {
-                    Piece::Data(text, span) => {
-                        this.out.mark(*span, 0);
-                        this.data(text);
-                    }
-                    Piece::Expr(expr) => match literal_text(expr).filter(|_| this.settings.native) {
-                        Some(text) => this.data(&text),
-                        None => {
-                            this.out.mark(expr.span, expr.line);
-                            this.out.push("{{ ");
-                            let constant = is_constant(expr);
-                            this.printed(expr, frame, constant)?;
-                            this.out.push(if constant && this.settings.native { "|constant }}" } else { " }}" });
-                        }
-                    },
-                }
-            }
-            Ok(())
+            pieces.iter().try_for_each(|piece| this.piece(piece, frame))
         })
+    }
+
+    fn piece(&mut self, piece: &Piece, frame: Frame) -> Result<()> {
+        match piece {
+            Piece::Data(text, span) => {
+                self.out.mark(*span, 0);
+                self.data(text);
+            }
+            Piece::Expr(expr) => match literal_text(expr).filter(|_| self.settings.native) {
+                Some(text) => self.data(&text),
+                None => {
+                    self.out.mark(expr.span, expr.line);
+                    self.out.push("{{ ");
+                    let constant = is_constant(expr);
+                    self.printed(expr, frame, constant)?;
+                    self.out.push(if constant && self.settings.native { "|constant }}" } else { " }}" });
+                }
+            },
+        }
+        Ok(())
     }
 
     /// Counts the items of an output statement: constants in a row are one.

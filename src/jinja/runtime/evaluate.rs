@@ -376,17 +376,38 @@ impl<'a> Run<'a> {
     fn output(&self, parts: &'a [Part], out: &mut String, state: &mut State<'_, '_>) -> Result<(), Error> {
         let escape = super::autoescape(state);
         let mut checked = CHECKED;
+        self.parts(parts, escape, &mut checked, out, state)
+    }
+
+    fn parts(
+        &self,
+        parts: &'a [Part],
+        escape: bool,
+        checked: &mut usize,
+        out: &mut String,
+        state: &mut State<'_, '_>,
+    ) -> Result<(), Error> {
         for part in parts {
             match part {
                 Part::Text(text) => out.push_str(text),
                 Part::Print(node) => self.print(node, escape, out, state)?,
+                Part::If(branches, otherwise) => {
+                    let mut chosen = otherwise;
+                    for (test, body) in branches {
+                        if self.truth(test, state)? {
+                            chosen = body;
+                            break;
+                        }
+                    }
+                    self.parts(chosen, escape, checked, out, state)?;
+                }
             }
-            if out.len() > checked {
+            if out.len() > *checked {
                 let limit = Vm::new(state)?.core.env.limits.output;
                 if out.len() > limit {
                     return Err(raise(super::too_long(limit)));
                 }
-                checked = out.len() + CHECKED;
+                *checked = out.len() + CHECKED;
             }
         }
         Ok(())

@@ -25,10 +25,10 @@ const RESERVED: i64 = 1_000_000_000;
 pub(super) fn register(mini: &mut Mini<'static>) {
     mini.add_filter("iterate", |state: &mut State<'_, '_>, args: &[Value]| -> Outcome {
         let mut vm = Vm::new(state)?;
-        let iter = python::iter(argument(args, 0), &mut vm).map_err(raise)?;
+        let items = Items::of(argument(args, 0), &mut vm).map_err(raise)?;
         let cost = cost(argument(args, 1));
         let shape = shape(argument(args, 2));
-        let source = Source::Iter { iter, shape };
+        let source = Source::Iter { items, shape };
         Ok(Value::from_object(Feed::new(source, vm.core.clone(), cost)))
     });
     mini.add_filter("loop_object", |state: &mut State<'_, '_>, args: &[Value]| -> Outcome {
@@ -109,7 +109,10 @@ pub(super) fn quick_attribute(subject: &Value, name: &str) -> Option<Value> {
     let View::Object(object) = view(subject) else { return None };
     let any: &dyn std::any::Any = object;
     let this = any.downcast_ref::<LoopContext>()?;
-    let state = lock(&this.state);
+    let mut state = lock(&this.state);
+    if name == "last" && state.after.is_none() {
+        state.after = state.quick_pull(&this.setup);
+    }
     Some(match name {
         "index" => Value::from(state.index0 + 1),
         "index0" => Value::from(state.index0),
@@ -189,9 +192,50 @@ fn unpack_into(value: &Value, shape: &Shape, out: &mut Vec<Value>, it: &mut dyn 
     items.iter().zip(shapes).try_for_each(|(item, shape)| unpack_into(item, shape, out, it))
 }
 
+/// What a loop goes through.
+enum Items {
+    /// A list, from this index on: nothing can happen while it gives an item.
+    List(Value, usize),
+    /// Python's iterator.
+    Iter(PyIter),
+}
+
+impl Items {
+    fn of(value: &Value, it: &mut dyn Interp) -> PyResult<Items> {
+        match list(value) {
+            Some(_) => Ok(Items::List(value.clone(), 0)),
+            None => python::iter(value, it).map(Items::Iter),
+        }
+    }
+
+    fn next(&mut self, it: &mut dyn Interp) -> PyResult<Option<Value>> {
+        match self {
+            Items::List(..) => Ok(self.quick_next().flatten()),
+            Items::Iter(iter) => iter.next(it),
+        }
+    }
+
+    /// The next item of a list; `None` where there may be more to it.
+    #[inline]
+    fn quick_next(&mut self) -> Option<Option<Value>> {
+        let Items::List(value, at) = self else { return None };
+        let item = list(value).and_then(|list| list.get(*at));
+        // what is added after the end was reached is not seen
+        *at = if item.is_some() { *at + 1 } else { usize::MAX };
+        Some(item)
+    }
+}
+
+/// A plain list.
+#[inline]
+fn list(value: &Value) -> Option<&python::List> {
+    let any: &dyn std::any::Any = value.downcast_object_ref::<python::Py>()?.inner();
+    any.downcast_ref()
+}
+
 /// Where a loop's items come from.
 enum Source {
-    Iter { iter: PyIter, shape: Option<Arc<Shape>> },
+    Iter { items: Items, shape: Option<Arc<Shape>> },
     Loop(Value),
     Turns(Value),
 }
@@ -235,7 +279,7 @@ impl Turns {
     fn step(&mut self) -> PyResult<Option<Value>> {
         self.it.charge(self.cost)?;
         let (item, shape) = match &mut self.source {
-            Source::Iter { iter, shape } => (iter.next(&mut self.it)?, shape.as_ref()),
+            Source::Iter { items, shape } => (items.next(&mut self.it)?, shape.as_ref()),
             Source::Loop(this) => match downcast::<LoopContext>(this) {
                 Some(context) => (context.next(&mut self.it)?, context.setup.shape.as_ref()),
                 None => (None, None),
@@ -294,7 +338,7 @@ struct LoopContext {
 }
 
 struct LoopState {
-    iter: Option<PyIter>,
+    items: Option<Items>,
     /// -1 before the first turn.
     index0: i64,
     length: Option<i64>,
@@ -305,6 +349,16 @@ struct LoopState {
     changed: Option<Value>,
 }
 
+impl LoopState {
+    /// The next item, where fetching it needs nobody.
+    fn quick_pull(&mut self, setup: &Setup) -> Option<Option<Value>> {
+        if setup.test.is_some() {
+            return None;
+        }
+        self.items.as_mut()?.quick_next()
+    }
+}
+
 impl std::fmt::Debug for LoopContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("LoopContext")
@@ -313,9 +367,9 @@ impl std::fmt::Debug for LoopContext {
 
 impl LoopContext {
     fn start(iterable: &Value, setup: Arc<Setup>, depth0: usize, it: &mut dyn Interp) -> PyResult {
-        let iter = python::iter(iterable, it)?;
+        let items = Items::of(iterable, it)?;
         let state = LoopState {
-            iter: Some(iter),
+            items: Some(items),
             index0: -1,
             length: None,
             before: None,
@@ -329,11 +383,11 @@ impl LoopContext {
     /// The next item that passes the loop's filter. The lock is open while Python code runs.
     fn pull(&self, it: &mut dyn Interp) -> PyResult<Option<Value>> {
         loop {
-            let Some(mut iter) = lock(&self.state).iter.take() else {
+            let Some(mut items) = lock(&self.state).items.take() else {
                 return Err(PyErr::value_error("generator already executing"));
             };
-            let item = iter.next(it);
-            lock(&self.state).iter = Some(iter);
+            let item = items.next(it);
+            lock(&self.state).items = Some(items);
             let Some(item) = item? else { return Ok(None) };
             let Some(test) = &self.setup.test else { return Ok(Some(item)) };
             it.charge(self.setup.cost)?;
@@ -353,12 +407,20 @@ impl LoopContext {
     }
 
     fn next(&self, it: &mut dyn Interp) -> PyResult<Option<Value>> {
-        let ahead = lock(&self.state).after.take();
+        let mut state = lock(&self.state);
+        let ahead = match state.after.take() {
+            Some(item) => Some(item),
+            None => state.quick_pull(&self.setup),
+        };
         let item = match ahead {
             Some(item) => item,
-            None => self.pull(it)?,
+            None => {
+                drop(state);
+                let item = self.pull(it)?;
+                state = lock(&self.state);
+                item
+            }
         };
-        let mut state = lock(&self.state);
         let Some(item) = item else {
             state.after = Some(None);
             return Ok(None);
@@ -407,7 +469,7 @@ impl LoopContext {
                 }
                 let mut state = lock(&self.state);
                 let length = rest.len() as i64 + state.index0 + 1 + i64::from(matches!(state.after, Some(Some(_))));
-                state.iter = Some(python::values(rest));
+                state.items = Some(Items::Iter(python::values(rest)));
                 length
             }
         };
