@@ -7,6 +7,8 @@ pub mod diff;
 pub mod jinja;
 pub mod partition;
 pub mod pipeline;
+#[cfg(feature = "preview")]
+pub mod preview;
 pub mod python;
 pub mod render;
 pub mod report;

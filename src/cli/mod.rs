@@ -21,6 +21,8 @@ mod inspect_timetable;
 pub mod jsonl;
 mod outcome;
 mod play_args;
+#[cfg(feature = "preview")]
+mod preview;
 #[cfg(feature = "sqlite")]
 mod queue;
 #[cfg(feature = "sqlite")]
@@ -51,6 +53,9 @@ enum Command {
     Context(context::Args),
     /// Try one mapper, timetable or asset
     Inspect(inspect::Args),
+    /// A live page: templates beside what they render, updated on save
+    #[cfg(feature = "preview")]
+    Preview(preview::Args),
     /// Render template fields of the runs that events make
     Render(render::Args),
     /// Show the runs that events make, what is still pending and why, and the audit log
@@ -80,6 +85,8 @@ fn dispatch(command: &Command, io: &mut Io<'_>) -> Outcome {
     match command {
         Command::Context(args) => context::run(args, io),
         Command::Inspect(args) => inspect::run(args, io),
+        #[cfg(feature = "preview")]
+        Command::Preview(args) => preview::run(args, io),
         Command::Render(args) => render::run(args, io),
         Command::Resolve(args) => resolve::run(args, io),
         Command::Explain(args) => explain::run(args, io),

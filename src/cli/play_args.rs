@@ -1,7 +1,5 @@
 //! Options that say which runs a command is about: scenarios, or runs without one.
 
-use std::sync::Arc;
-
 use camino::Utf8PathBuf;
 use chrono::{DateTime, Utc};
 use serde_json::Value as Json;
@@ -9,8 +7,7 @@ use serde_json::Value as Json;
 use super::{Failure, Io, select};
 use crate::pipeline::reader::parse_instant;
 use crate::pipeline::{
-    self, Action, Asked, Emit, Pipeline, PlayError, Played, PlayedRun, Problem, Profile, Scenario, Step, assumed_run,
-    given_run, yaml,
+    self, Asked, Pipeline, PlayError, Played, PlayedRun, Problem, Profile, Scenario, Step, assumed_run, given_run,
 };
 use crate::report;
 use crate::run::DagRunType;
@@ -376,41 +373,11 @@ fn given(args: &PlayArgs, pipeline: &Pipeline, path: &Utf8PathBuf, io: &mut Io<'
 }
 
 fn emits(args: &PlayArgs, pipeline: &Pipeline) -> Result<Vec<Step>, Failure> {
-    let mut steps = Vec::new();
-    for text in &args.emit {
-        let (asset, rest) = match text.split_once('=') {
-            Some((asset, rest)) => (asset, Some(rest)),
-            None => (text.as_str(), None),
-        };
-        let (key, date) = match rest.map(|rest| rest.rsplit_once('@')) {
-            None => (None, None),
-            Some(None) => (rest, None),
-            Some(Some((key, date))) => {
-                let date = parse_instant(date).ok_or_else(|| {
-                    Failure::Usage(format!("--emit {text}: `{date}` is no date; write ASSET=KEY@2026-03-10T09:00:00Z"))
-                })?;
-                (Some(key), Some(date))
-            }
-        };
-        let known: Vec<&str> = pipeline.assets.iter().map(|def| def.key.as_str()).collect();
-        let def = pipeline.asset(asset).ok_or_else(|| select::unknown("asset", asset, &known))?;
-        if rest.is_some() && pipeline.profile == Profile::Airflow210 {
-            return Err(Failure::Usage(format!(
-                "--emit {text}: Airflow 2.10 has no partitions\nhelp: write --emit {asset}"
-            )));
-        }
-        let emit = Emit {
-            asset: def.asset.key(),
-            partition_key: key.map(str::to_owned),
-            partition_date: date,
-            extra: Json::Null,
-            source: None,
-            aliases: Vec::new(),
-            at: None,
-        };
-        let source = yaml::source(camino::Utf8Path::new("--emit"), text.clone());
-        let place = pipeline::Place { source: Arc::clone(&source), range: 0..text.len() };
-        steps.push(Step { action: Action::Emit(emit), place });
-    }
-    Ok(steps)
+    let step = |text: &String| {
+        pipeline::emit_step(pipeline, "--emit", text).map_err(|(message, hint)| {
+            let help = hint.map(|hint| format!("\nhelp: {hint}")).unwrap_or_default();
+            Failure::Usage(format!("{message}{help}"))
+        })
+    };
+    args.emit.iter().map(step).collect()
 }

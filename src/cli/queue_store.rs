@@ -101,7 +101,7 @@ impl Queue {
 }
 
 /// The machine's clock, in microseconds as Airflow stores them.
-fn clock() -> DateTime<Utc> {
+pub fn clock() -> DateTime<Utc> {
     DateTime::<Utc>::from(SystemTime::now()).trunc_subsecs(6)
 }
 

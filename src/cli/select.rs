@@ -7,7 +7,7 @@ use crate::pipeline::{self, Pipeline, Problem, Profile, Scenario, Severity};
 use crate::report;
 
 /// The folder of pipelines that is taken when none is named.
-const TEMPLATES: &str = "templates";
+pub const TEMPLATES: &str = "templates";
 
 /// Pipelines named on the command line, or every pipeline below `templates/`.
 ///
@@ -26,22 +26,7 @@ pub fn pipelines_as(
     profile: Option<Profile>,
     io: &mut Io<'_>,
 ) -> Result<Vec<Pipeline>, Failure> {
-    let folders = match named {
-        [] => found_below(Utf8Path::new(TEMPLATES))?,
-        named => {
-            let mut folders = Vec::new();
-            for path in named {
-                // A folder of pipelines stands for each of them.
-                if path.is_dir() && !is_pipeline(path) {
-                    let below = found_below(path)?;
-                    folders.extend(below);
-                } else {
-                    folders.push(path.clone());
-                }
-            }
-            folders
-        }
-    };
+    let folders = folders(named)?;
     let mut loaded = Vec::new();
     let mut problems = Vec::new();
     for folder in folders {
@@ -57,6 +42,26 @@ pub fn pipelines_as(
         warn(&pipeline.warnings, io)?;
     }
     Ok(loaded)
+}
+
+/// The folders and files of the pipelines that are named, or of those below `templates/`.
+///
+/// # Errors
+/// A folder that holds no pipeline.
+pub fn folders(named: &[Utf8PathBuf]) -> Result<Vec<Utf8PathBuf>, Failure> {
+    if named.is_empty() {
+        return found_below(Utf8Path::new(TEMPLATES));
+    }
+    let mut folders = Vec::new();
+    for path in named {
+        // A folder of pipelines stands for each of them.
+        if path.is_dir() && !is_pipeline(path) {
+            folders.extend(found_below(path)?);
+        } else {
+            folders.push(path.clone());
+        }
+    }
+    Ok(folders)
 }
 
 fn is_pipeline(folder: &Utf8Path) -> bool {

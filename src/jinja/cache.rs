@@ -14,6 +14,7 @@ use super::fold::Folder;
 use super::lower::{Place, Settings, lower};
 use super::runtime;
 use super::runtime::context::BlockUnit;
+use super::trace::{Lines, Trace};
 use super::{Environment, TemplateError, parse};
 
 /// Bytes of lowered source after which a cache starts anew.
@@ -224,6 +225,8 @@ pub(crate) struct Options {
     pub exports: bool,
     /// What is written is counted, and what cannot be joined fails only when it is joined.
     pub exact: bool,
+    /// What is marked with where it comes from.
+    pub trace: Trace,
 }
 
 /// Parses and lowers a template.
@@ -260,6 +263,8 @@ fn parse_and_lower(
         name,
         exports: options.exports,
         exact: options.exact,
+        trace: options.trace,
+        lines: (options.trace != Trace::Off).then(|| Lines::of(source)),
         folder: Folder::new(run, env.autoescape),
         codes,
     };

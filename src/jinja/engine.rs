@@ -10,6 +10,7 @@ use super::runtime::context::{Context, Scope};
 use super::runtime::core::{Core, lock};
 use super::runtime::vm::{Detached, Root, innermost};
 use super::runtime::{evaluate, pieces, vm};
+use super::trace::Trace;
 use super::{Environment, Names, TemplateError};
 use crate::python::{Interp, Value};
 
@@ -69,6 +70,25 @@ impl Engine {
         self.render_named(env, &source, Some(name), names)
     }
 
+    /// Renders with marks in the text that say where its parts come from: see [`unmarked`](super::unmarked). The text may
+    /// differ from a plain rendering's by more than the marks; whoever uses them compares. Native renderings have none.
+    ///
+    /// # Errors
+    /// As rendering, and `Unsupported` in native mode.
+    pub fn render_traced(
+        &self,
+        env: &Arc<Environment>,
+        source: &str,
+        name: Option<&str>,
+        names: &Arc<dyn Names>,
+        trace: Trace,
+    ) -> Result<String, TemplateError> {
+        match self.render_once(env, source, name, names, false, trace, &mut false)? {
+            Rendered::Text(text) => Ok(text),
+            Rendered::Native(_) => Err(TemplateError::new("Unsupported", "tracing a native rendering")),
+        }
+    }
+
     /// Checks a template's syntax and what else Jinja2 finds at compile time (unknown filters and tests) without rendering.
     pub fn check(&self, env: &Arc<Environment>, source: &str) -> Result<(), TemplateError> {
         compile_units(env, &self.run_time(env), source, None, Options::default(), &Codes::default()).map(|_| ())
@@ -111,13 +131,13 @@ impl Engine {
         names: &Arc<dyn Names>,
     ) -> Result<Rendered, TemplateError> {
         let mut again = false;
-        let first = match self.render_once(env, source, name, names, false, &mut again) {
+        let first = match self.render_once(env, source, name, names, false, Trace::Off, &mut again) {
             Err(error) if again => error,
             result => return result,
         };
         // Airflow goes on and may fail elsewhere. Values that the template changed are changed already, so this rendering
         // is asked for its error only.
-        Err(match self.render_once(env, source, name, names, true, &mut again) {
+        Err(match self.render_once(env, source, name, names, true, Trace::Off, &mut again) {
             Ok(_) => first,
             Err(exact) if exact.line.is_none() && pieces::is_not_text(&exact.class, &exact.message) => {
                 TemplateError { message: exact.message, hint: exact.hint, class: exact.class, ..first }
@@ -127,6 +147,7 @@ impl Engine {
         })
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn render_once(
         &self,
         env: &Arc<Environment>,
@@ -134,13 +155,15 @@ impl Engine {
         name: Option<&str>,
         names: &Arc<dyn Names>,
         exact: bool,
+        trace: Trace,
         again: &mut bool,
     ) -> Result<Rendered, TemplateError> {
         let run = self.run_time(env);
         let generation = self.generation();
-        let program = generation.program(env, &run, source, name, Options { exports: name.is_some(), exact })?;
+        let program = generation.program(env, &run, source, name, Options { exports: name.is_some(), exact, trace })?;
         let mut core = Core::new(env.clone(), run, generation.clone(), names.clone());
         core.exact = exact;
+        core.trace = trace;
         let core = Arc::new(core);
         let scope = Arc::new(Scope::Base(Some(names.clone())));
         {

@@ -23,6 +23,7 @@ mod parser;
 mod runtime;
 mod scope;
 pub mod tests;
+mod trace;
 mod undefined;
 mod visit;
 
@@ -35,4 +36,5 @@ pub use loader::{FileSystemLoader, Loader, MemoryLoader, split_template_path};
 pub use names::Names;
 pub use parser::parse;
 pub use runtime::vm::clock_reads;
+pub use trace::{Origin, Trace, named, unmarked};
 pub use undefined::{Undefined, as_undefined, is_undefined, object_type_repr};

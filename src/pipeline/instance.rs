@@ -19,7 +19,7 @@ use crate::asset::{Asset, AssetCondition};
 use crate::context::{
     self, AnyContext, AssetItem, DagInfo, Masker, MissingXCom, StoredEvent, Surroundings, TaskInfo, masker::Secrets,
 };
-use crate::jinja::{Engine, Environment, FileSystemLoader, Names, split_template_path};
+use crate::jinja::{Engine, Environment, FileSystemLoader, Names, Trace, split_template_path};
 use crate::python::{PyErr, PyResult};
 use crate::render::{FieldError, FieldPath, FieldValue, RenderedField, TaskTemplates, operators, prepare};
 use crate::run::{DagRunType, Run, TaskInstance};
@@ -70,6 +70,8 @@ pub struct Renderer<'a> {
     words: Mutex<BTreeMap<(String, String), Arc<Vec<&'static str>>>>,
     /// A map index that is asked for; all of them without.
     pub map_index: Option<usize>,
+    /// Texts with marks in them that say where their parts come from, in place of the texts alone.
+    pub trace: Trace,
 }
 
 impl<'a> Renderer<'a> {
@@ -94,6 +96,7 @@ impl<'a> Renderer<'a> {
             connections: merged(&pipeline.connections, &scenario.connections),
             words: Mutex::default(),
             map_index: None,
+            trace: Trace::Off,
         }
     }
 
@@ -187,6 +190,7 @@ impl<'a> Renderer<'a> {
             template_ext: task.template_ext.clone(),
             inline_files: !task.mapped,
             environment,
+            trace: self.trace,
         };
         let names: Arc<dyn Names> = context.clone();
         let mut fields = templates.render(self.engine, &names);
@@ -217,6 +221,17 @@ impl<'a> Renderer<'a> {
         let assumed = self.assumed(run, &context.names_read(), &words);
         let deprecations = context.deprecations();
         TaskResult { task_id: task.task_id.clone(), map_index, fields, assumed, deprecations }
+    }
+
+    /// What a field holds before it is rendered, for a map index of a mapped task.
+    ///
+    /// # Errors
+    /// What the operator does to the value and partita does not.
+    pub fn field_value(&self, task: &Task, name: &str, map_index: i64) -> PyResult<Option<FieldValue>> {
+        let index = usize::try_from(map_index).ok();
+        let written = || task.fields.iter().find(|field| field.name == name).and_then(|field| field.value.clone());
+        let value = index.and_then(|index| expanded(task, name, index)).or_else(written);
+        value.map(|value| prepared(task, name, value)).transpose()
     }
 
     /// The Jinja environment of a Dag, made when it is first asked for.

@@ -6,6 +6,7 @@ mod backfill;
 mod dag;
 mod datasets;
 mod document;
+mod emit;
 mod expression;
 mod instance;
 mod load;
@@ -29,6 +30,7 @@ pub use assumed::{Asked, GivenRun, assumed_run, given_run};
 pub use backfill::{Window, backfill};
 pub use dag::DAG_KEYS;
 pub use document::{DOCUMENT_KEYS, Document};
+pub use emit::emit_step;
 pub use expression::Expressions;
 pub use instance::{Renderer, outcome, render_scenario, resolve_scenario};
 pub use load::{

@@ -11,6 +11,6 @@ mod text;
 mod value;
 
 pub use prepare::{is_computed, prepare};
-pub use task::{FieldError, FieldPath, RenderedField, TaskTemplates};
+pub use task::{FieldError, FieldPath, RenderedField, TaskTemplates, inline_name};
 pub use text::{display, repr, stored, to_json};
 pub use value::FieldValue;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::FieldValue;
-use crate::jinja::{Engine, Environment, Names, Rendered, TemplateError, clock_reads};
+use crate::jinja::{Engine, Environment, Names, Rendered, TemplateError, Trace, clock_reads, named};
 use crate::python::{PyErr, Value};
 
 /// A field, or a place inside it: `env.REGION`, `arguments[0]`.
@@ -73,6 +73,8 @@ pub struct TaskTemplates {
     pub inline_files: bool,
     /// The Dag's environment: search path, native mode, user macros.
     pub environment: Arc<Environment>,
+    /// What is marked with where it comes from; off for every text that is shown.
+    pub trace: Trace,
 }
 
 impl TaskTemplates {
@@ -113,7 +115,8 @@ impl TaskTemplates {
         };
         let mut string = |path: &[String], text: &str| -> Result<Value, LeafError> {
             let inlined = self.inline_files && path.len() <= usize::from(matches!(value, FieldValue::List(_)));
-            self.render_string(engine, names, text, inlined).map_err(|(file, source, error)| LeafError {
+            let place = FieldPath { field: name.to_owned(), inner: path.to_vec() };
+            self.render_string(engine, names, &place, text, inlined).map_err(|(file, source, error)| LeafError {
                 path: path.to_vec(),
                 file,
                 source,
@@ -143,6 +146,7 @@ impl TaskTemplates {
         &self,
         engine: &Engine,
         names: &Arc<dyn Names>,
+        place: &FieldPath,
         text: &str,
         inlined: bool,
     ) -> Result<Value, (Option<String>, Option<Arc<str>>, TemplateError)> {
@@ -155,6 +159,21 @@ impl TaskTemplates {
         let by_name = self.is_file(&source);
         if by_name {
             file = Some(source.to_string());
+        }
+        if self.trace != Trace::Off && !self.environment.native {
+            let loaded = match (by_name, &self.environment.loader) {
+                (true, Some(loader)) => loader.load(&source).ok(),
+                _ => None,
+            };
+            let (text, name) = match &loaded {
+                Some(text) => (text, Some(&*source)),
+                None => (&source, None),
+            };
+            let label = file.clone().unwrap_or_else(|| inline_name(place));
+            return match engine.render_traced(&self.environment, text, name, names, self.trace) {
+                Ok(text) => Ok(Value::from(named(&text, &label))),
+                Err(error) => Err((file, None, error)),
+            };
         }
         let result = if by_name {
             engine.render_file(&self.environment, &source, names)
@@ -175,6 +194,11 @@ impl TaskTemplates {
             }
         }
     }
+}
+
+/// What the marks of a traced rendering call a template that is written in a field itself; no file has such a name.
+pub fn inline_name(place: &FieldPath) -> String {
+    format!("\u{1}{place}")
 }
 
 struct LeafError {

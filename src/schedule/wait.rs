@@ -36,6 +36,9 @@ pub struct AssetWait {
     pub received: Vec<SourceKey>,
     /// For a rollup, how many keys its window expects.
     pub expected: Option<usize>,
+    /// For a rollup, the keys its window expects, sorted.
+    #[serde(skip)]
+    pub required: Vec<String>,
     /// For a rollup, how many expected keys have come.
     pub matched: usize,
     /// For a rollup, how many must come.
@@ -191,6 +194,7 @@ impl AssetWait {
             mapper: String::new(),
             received,
             expected: None,
+            required: Vec::new(),
             matched: 0,
             needed: None,
             missing: Vec::new(),
@@ -225,5 +229,6 @@ impl AssetWait {
         self.missing = expected.difference(&received).cloned().collect();
         self.satisfied = counts && state.satisfied && state.unreachable.is_none();
         self.unreachable = state.unreachable;
+        self.required = expected.into_iter().collect();
     }
 }

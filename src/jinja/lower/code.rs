@@ -116,7 +116,8 @@ impl Lowering<'_> {
 
     /// Emits the output from here on that one call can write; returns how much of it that is.
     pub(super) fn output_run(&mut self, items: &[Item<'_>], frame: Frame) -> Result<usize> {
-        if self.settings.native || self.settings.exact {
+        // marks stand between the parts of a run
+        if self.settings.native || self.settings.exact || self.settings.lines.is_some() {
             return Ok(0);
         }
         let mut builder = Builder::default();

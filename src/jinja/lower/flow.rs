@@ -182,7 +182,9 @@ impl Lowering<'_> {
         if node.recursive {
             (self.captures, self.generator) = (0, yields_modules(&node.body));
         }
+        self.inside += usize::from(node.recursive);
         self.body(&node.body, body_frame)?;
+        self.inside -= usize::from(node.recursive);
         (self.captures, self.generator) = around;
         self.loops.pop();
         if node.recursive {
@@ -384,7 +386,9 @@ impl Lowering<'_> {
         let loops = std::mem::take(&mut self.loops);
         let around = (self.captures, std::mem::replace(&mut self.generator, yields_modules(body)));
         self.captures = 0;
+        self.inside += 1;
         self.body(body, inner)?;
+        self.inside -= 1;
         (self.captures, self.generator) = around;
         self.loops = loops;
         self.out.tag("endmacro");

@@ -21,6 +21,7 @@ use super::ast::{Span, Stmt, StmtKind, Template};
 use super::code::Codes;
 use super::fold::Folder;
 use super::scope::{Scopes, SymbolsId};
+use super::trace::{Lines, Trace, mark};
 use super::visit::{statements, undeclared};
 
 pub use writer::Place;
@@ -39,6 +40,10 @@ pub struct Settings<'e> {
     pub name: Option<&'e str>,
     /// What is written is counted.
     pub exact: bool,
+    /// What is marked with where it comes from.
+    pub trace: Trace,
+    /// The lines of the source, where something is marked.
+    pub lines: Option<Lines>,
     /// Jinja2's optimizer.
     pub folder: Folder,
     /// The template may be loaded by another one: assignments at its top must be visible to that.
@@ -91,6 +96,7 @@ pub fn lower(template: &Template, settings: &Settings<'_>) -> Result<Vec<Unit>> 
         loops: Vec::new(),
         checked: false,
         captures: 0,
+        inside: 0,
         generator: false,
     };
     let mut units = vec![lowering.root(&template.body, extends, composed)?];
@@ -135,6 +141,8 @@ struct Lowering<'e> {
     checked: bool,
     /// Captures around the current place, in its unit.
     captures: usize,
+    /// Captures and functions around the current place: what it writes is a value before it is output.
+    inside: usize,
     /// Inside of a function that an `include ... without context` makes a generator.
     generator: bool,
     /// For each loop around the current place: what must run before `continue`.
@@ -147,6 +155,19 @@ impl Lowering<'_> {
     fn temporary(&mut self) -> String {
         self.temporaries += 1;
         format!("t_{}", self.temporaries)
+    }
+
+    /// Marks what is written next with where it comes from, if that is asked for.
+    fn trace(&mut self, span: Span, more_lines: usize) {
+        let wanted = match self.settings.trace {
+            Trace::Off => false,
+            Trace::Outer => self.inside == 0,
+            Trace::All => true,
+        };
+        if let Some(lines) = self.settings.lines.as_ref().filter(|_| wanted && !self.settings.native) {
+            let mark = mark(self.settings.name.unwrap_or_default(), lines.line(span.start) + more_lines);
+            self.out.text(&mark);
+        }
     }
 
     fn take(&mut self, block: Option<Arc<str>>) -> Unit {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::ast::{Block, Branch, Expr, ExprKind, FromImport, Import, Include, Piece, Stmt, StmtKind};
+use super::super::ast::{Block, Branch, Expr, ExprKind, FromImport, Import, Include, Piece, Span, Stmt, StmtKind};
 use super::super::visit::{NameUse, bodies, names_in_expr};
 use super::code::{Item, items};
 use super::constants::{is_constant, literal_text};
@@ -59,6 +59,9 @@ impl Lowering<'_> {
 
     fn stmt(&mut self, stmt: &Stmt, frame: Frame) -> Result<Next> {
         self.out.mark(stmt.span, stmt.line);
+        if matches!(stmt.kind, StmtKind::CallBlock(..) | StmtKind::FilterBlock(..) | StmtKind::Include(_)) {
+            self.trace(stmt.span, 0);
+        }
         match &stmt.kind {
             StmtKind::Output(pieces) => self.output(pieces, frame)?,
             StmtKind::For(node) => self.for_loop(node, stmt, frame)?,
@@ -118,12 +121,13 @@ impl Lowering<'_> {
         match piece {
             Piece::Data(text, span) => {
                 self.out.mark(*span, 0);
-                self.data(text);
+                self.traced_data(text, *span);
             }
             Piece::Expr(expr) => match literal_text(expr).filter(|_| self.settings.native) {
                 Some(text) => self.data(&text),
                 None => {
                     self.out.mark(expr.span, expr.line);
+                    self.trace(expr.span, 0);
                     self.out.push("{{ ");
                     let constant = is_constant(expr);
                     self.printed(expr, frame, constant)?;
@@ -167,6 +171,28 @@ impl Lowering<'_> {
             self.out.push("|piece }}");
         } else {
             self.out.text(text);
+        }
+    }
+
+    /// Text of the template, each line of it marked where that is asked for.
+    fn traced_data(&mut self, text: &str, span: Span) {
+        if self.settings.lines.is_none() {
+            return self.data(text);
+        }
+        let ends = |c: char| c == '\n' || c == '\r';
+        let mut rest = text;
+        let mut line = 0;
+        while !rest.is_empty() {
+            let end = match rest.find(ends) {
+                Some(at) if rest[at..].starts_with("\r\n") => at + 2,
+                Some(at) => at + 1,
+                None => rest.len(),
+            };
+            let (first, others) = rest.split_at(end);
+            self.trace(span, line);
+            self.data(first);
+            rest = others;
+            line += 1;
         }
     }
 
@@ -398,6 +424,7 @@ impl Lowering<'_> {
             self.out.tag("set unused = none|begin_leaks");
         }
         self.captures += 1;
+        self.inside += 1;
         let depth = self.settings.exact.then(|| self.temporary());
         if let Some(depth) = &depth {
             self.out.tag(&format!("set {depth} = none|begin_frame"));
@@ -407,6 +434,7 @@ impl Lowering<'_> {
             self.out.tag(&format!("set unused = {depth}|end_frame"));
         }
         self.captures -= 1;
+        self.inside -= 1;
         if leaks {
             self.out.print("none|leaked");
         }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::super::cache::Generation;
 use super::super::code::Site;
 use super::super::env::{Cx, Env};
+use super::super::trace::Trace;
 use super::super::{Environment, Names, TemplateError};
 use super::context::Context;
 use crate::python::{PyErr, PyResult, Value};
@@ -109,6 +110,8 @@ pub(crate) struct Core {
     pub names: Arc<dyn Names>,
     /// Everything written is counted; see [`Written`].
     pub exact: bool,
+    /// What is marked with where it comes from.
+    pub trace: Trace,
     fuel: AtomicU64,
     machine: Mutex<Machine>,
 }
@@ -125,7 +128,7 @@ impl Core {
         let mut machine = Machine::default();
         machine.begin();
         machine.pieces.push(Vec::new());
-        Core { env, run, generation, names, exact: false, fuel, machine: Mutex::new(machine) }
+        Core { env, run, generation, names, exact: false, trace: Trace::Off, fuel, machine: Mutex::new(machine) }
     }
 
     /// The changing part, for a moment.

@@ -304,7 +304,8 @@ fn get_template(vm: &mut Vm<'_, '_, '_>, name: &Value) -> Result<Arc<Program>, T
         return Err(python::no_attribute(name, "split").into());
     };
     let source = loader.load(text)?;
-    core.generation.program(&core.env, &core.run, &source, Some(text), Options { exports: true, exact: core.exact })
+    let options = Options { exports: true, exact: core.exact, trace: core.trace };
+    core.generation.program(&core.env, &core.run, &source, Some(text), options)
 }
 
 fn not_found(error: &TemplateError) -> bool {

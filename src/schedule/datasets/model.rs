@@ -163,6 +163,11 @@ pub struct DatasetScheduler {
 }
 
 impl DatasetScheduler {
+    /// The state that rows of a store amount to, without Dags. Runs are not among them.
+    pub fn restored(datasets: Vec<DatasetRow>, events: Vec<DatasetEvent>, queue: Vec<QueueRow>) -> Self {
+        DatasetScheduler { datasets, events, queue, ..Self::default() }
+    }
+
     /// Every dataset, by id.
     pub fn datasets(&self) -> &[DatasetRow] {
         &self.datasets

@@ -22,7 +22,7 @@ pub type Stored<T = ()> = Result<T, ScheduleError>;
 
 /// The tables of asset scheduling. The scheduler brackets everything that belongs together in [`begin`](Store::begin) and
 /// [`commit`](Store::commit), and changes rows of a pass only after it has decided all of them.
-pub trait Store {
+pub trait Store: Send {
     /// Starts a transaction that sees and allows no others; what was committed before is safe on disk, if there is one.
     fn begin(&mut self) -> Stored;
 
