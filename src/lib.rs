@@ -1,5 +1,6 @@
 //! partita shows exactly what an Apache Airflow task will execute for a partition, before anything runs.
 
+pub mod airflow;
 pub mod asset;
 pub mod cli;
 pub mod context;

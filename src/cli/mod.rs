@@ -14,6 +14,7 @@ mod context;
 #[cfg(feature = "sqlite")]
 mod emit;
 mod explain;
+mod import;
 mod inspect;
 mod inspect_asset;
 mod inspect_mapper;
@@ -51,6 +52,8 @@ pub struct Cli {
 enum Command {
     /// The whole template context of a run: every name, its type, what it prints
     Context(context::Args),
+    /// Read Dags of Airflow into a pipeline
+    Import(import::Args),
     /// Try one mapper, timetable or asset
     Inspect(inspect::Args),
     /// A live page: templates beside what they render, updated on save
@@ -84,6 +87,7 @@ enum Command {
 fn dispatch(command: &Command, io: &mut Io<'_>) -> Outcome {
     match command {
         Command::Context(args) => context::run(args, io),
+        Command::Import(args) => import::run(args, io),
         Command::Inspect(args) => inspect::run(args, io),
         #[cfg(feature = "preview")]
         Command::Preview(args) => preview::run(args, io),

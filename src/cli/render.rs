@@ -5,6 +5,7 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value as Json;
 
+use super::import::ImportedArgs;
 use super::play_args::{self, PlayArgs};
 use super::{Exit, Failure, Io, Outcome, render_jsonl, select};
 use crate::context::Masker;
@@ -26,6 +27,9 @@ pub struct Args {
     /// With --jsonl: requests name `dag_id` and `task_id` of this pipeline in place of `template`
     #[arg(long, value_name = "PIPELINE")]
     pipeline: Option<Utf8PathBuf>,
+
+    #[command(flatten)]
+    imported: ImportedArgs,
 
     #[command(flatten)]
     play: PlayArgs,
@@ -70,7 +74,7 @@ pub enum Format {
 /// Renders template fields.
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     if args.jsonl {
-        if args.play.any() || args.show_secrets {
+        if args.play.any() || args.imported.any() || args.show_secrets {
             return Err(Failure::Usage(
                 "with --jsonl the requests say which run it is: no other option but --pipeline".into(),
             ));
@@ -80,7 +84,10 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     if let Some(pipeline) = &args.pipeline {
         return Err(Failure::Usage(format!("--pipeline goes with --jsonl; write `partita render {pipeline}`")));
     }
-    let pipelines = select::pipelines_as(&args.pipelines, args.play.profile, io)?;
+    let pipelines = match args.imported.pipeline(&args.play.dag, io)? {
+        Some(pipeline) => vec![pipeline],
+        None => select::pipelines_as(&args.pipelines, args.play.profile, io)?,
+    };
     args.play.check(&pipelines)?;
     check_tasks(args, &pipelines)?;
     let engine = Engine::new();

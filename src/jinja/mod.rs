@@ -25,7 +25,7 @@ mod scope;
 pub mod tests;
 mod trace;
 mod undefined;
-mod visit;
+pub mod visit;
 
 pub use engine::{Engine, Rendered};
 pub use env::{Cx, Env, Filter, FilterFn, is_lookup_error};

@@ -51,7 +51,7 @@ pub(super) fn read_dag(
     let get = |name: &str| fields.as_ref().and_then(|fields| fields.get(name));
     let timezone =
         get("timezone").and_then(|node| zone(reader, node, "`timezone`")).unwrap_or_else(|| "UTC".to_owned());
-    let mut search: Vec<_> = search_path(reader, get("template_searchpath"), &pipeline.root);
+    let mut search: Vec<_> = search_path(reader, get("template_searchpath"), pipeline);
     search.extend(pipeline.template_searchpath.iter().cloned());
     let schedule = fields.as_ref().and_then(|fields| {
         let found = synonym(reader, fields, "schedule", "schedule_interval");

@@ -9,6 +9,7 @@ use chrono_tz::Tz;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde_json::{Map, Value as Json};
 
+use super::folder::FolderLoader;
 use super::model::{Dag, Pipeline, Profile, Task};
 use super::outcome::{Origin, Outcome, RunOutcome, TaskResult};
 use super::play::{PlayError, Played, PlayedRun, play};
@@ -19,7 +20,7 @@ use crate::asset::{Asset, AssetCondition};
 use crate::context::{
     self, AnyContext, AssetItem, DagInfo, Masker, MissingXCom, StoredEvent, Surroundings, TaskInfo, masker::Secrets,
 };
-use crate::jinja::{Engine, Environment, FileSystemLoader, Names, Trace, split_template_path};
+use crate::jinja::{Engine, Environment, Names, Trace, split_template_path};
 use crate::python::{PyErr, PyResult};
 use crate::render::{FieldError, FieldPath, FieldValue, RenderedField, TaskTemplates, operators, prepare};
 use crate::run::{DagRunType, Run, TaskInstance};
@@ -60,7 +61,7 @@ pub struct Renderer<'a> {
     pub(super) pipeline: &'a Pipeline,
     pub(super) scenario: &'a Scenario,
     pub(super) now: DateTime<Utc>,
-    environments: BTreeMap<&'a str, OnceLock<PyResult<Arc<Environment>>>>,
+    environments: BTreeMap<(&'a str, bool), OnceLock<PyResult<Arc<Environment>>>>,
     events: Option<Arc<Vec<StoredEvent>>>,
     dag_runs: Arc<Vec<Json>>,
     /// Rows of Airflow 2.10's tables, in that profile.
@@ -77,7 +78,8 @@ pub struct Renderer<'a> {
 impl<'a> Renderer<'a> {
     /// A renderer; `now` is the frozen clock.
     pub fn new(engine: &'a Engine, pipeline: &'a Pipeline, scenario: &'a Scenario, now: DateTime<Utc>) -> Self {
-        let environments = pipeline.dags.iter().map(|dag| (dag.dag_id.as_str(), OnceLock::new())).collect();
+        let both = |dag: &'a Dag| [false, true].map(|native| ((dag.dag_id.as_str(), native), OnceLock::new()));
+        let environments = pipeline.dags.iter().flat_map(both).collect();
         let merged = |base: &Map<String, Json>, over: &Map<String, Json>| {
             let mut merged = base.clone();
             merged.extend(over.clone());
@@ -120,15 +122,16 @@ impl<'a> Renderer<'a> {
 
     /// Renders one task of a run: one result, or one for each map index.
     pub fn task(&self, dag: &Dag, task: &Task, run: &PlayedRun) -> Vec<TaskResult> {
-        let fields = task.fields.iter().filter(|field| field.value.is_some() || is_expanded(task, &field.name));
+        let fields = task.fields.iter().filter(|field| field.value.is_some() || task.expands(&field.name));
         if fields.count() == 0 {
             return Vec::new();
         }
-        if !task.mapped {
+        if !task.mapped || task.expansion_unknown() {
             return vec![self.instance(dag, task, run, None)];
         }
         let lengths: Vec<usize> = task.expand.iter().map(|(_, items)| items.len()).collect();
-        let count = lengths.iter().try_fold(1_usize, |all, length| all.checked_mul(*length)).unwrap_or(usize::MAX);
+        let product = || lengths.iter().try_fold(1_usize, |all, length| all.checked_mul(*length)).unwrap_or(usize::MAX);
+        let count = task.expand_kwargs.as_ref().map_or_else(product, Vec::len);
         let range = match self.map_index {
             Some(index) if index < count => index..index + 1,
             Some(_) => 0..0,
@@ -146,7 +149,7 @@ impl<'a> Renderer<'a> {
     fn failed(&self, task: &Task, map_index: i64, error: &PyErr) -> TaskResult {
         let field = |field: &super::model::TaskField| {
             let value = field.value.clone().unwrap_or(FieldValue::Null);
-            let template = value.truth() || is_expanded(task, &field.name);
+            let template = value.truth() || task.expands(&field.name);
             let value = if template {
                 Err(failed(&field.name, error))
             } else {
@@ -155,8 +158,7 @@ impl<'a> Renderer<'a> {
             let name = field.name.clone();
             RenderedField { name, file: None, rendered: template, given: true, reads_clock: false, value }
         };
-        let fields =
-            task.fields.iter().filter(|field| field.value.is_some() || is_expanded(task, &field.name)).map(field);
+        let fields = task.fields.iter().filter(|field| field.value.is_some() || task.expands(&field.name)).map(field);
         TaskResult {
             task_id: task.task_id.clone(),
             map_index,
@@ -173,11 +175,16 @@ impl<'a> Renderer<'a> {
             .iter()
             .filter_map(|field| {
                 let value = index.and_then(|index| expanded(task, &field.name, index)).or_else(|| field.value.clone());
-                value.map(|value| (field.name.clone(), prepared(task, &field.name, value)))
+                let value = value?;
+                let made = match task.unsupported(&field.name) {
+                    Some(reason) => Err(PyErr::unsupported(reason)),
+                    None => prepared(task, &field.name, value),
+                };
+                Some((field.name.clone(), made))
             })
             .collect();
         let fail = |error: PyErr| self.failed(task, map_index, &error);
-        let environment = match self.environment(dag) {
+        let environment = match self.environment_of(dag, task.native.unwrap_or(dag.native)) {
             Ok(environment) => environment,
             Err(error) => return fail(error),
         };
@@ -206,7 +213,7 @@ impl<'a> Renderer<'a> {
             let written = task.fields.iter().find(|known| known.name == field.name);
             let template = |value: &FieldValue| value.any_string(&|text| text.contains("{{") || text.contains("{%"));
             field.given = written.is_none_or(|written| {
-                written.place.is_some() || written.value.as_ref().is_none_or(template) || is_expanded(task, &field.name)
+                written.place.is_some() || written.value.as_ref().is_none_or(template) || task.expands(&field.name)
             });
             if let Some(file) = &mut field.file {
                 *file = self.template_path(dag, file);
@@ -239,8 +246,13 @@ impl<'a> Renderer<'a> {
     /// # Errors
     /// What a user-defined macro or filter is refused for.
     pub fn environment(&self, dag: &Dag) -> PyResult<Arc<Environment>> {
-        let make = || environment(self.pipeline, dag, self.now);
-        match self.environments.get(dag.dag_id.as_str()) {
+        self.environment_of(dag, dag.native)
+    }
+
+    /// The same, in native mode or not: a task's own `render_template_as_native_obj` wins over its Dag's.
+    fn environment_of(&self, dag: &Dag, native: bool) -> PyResult<Arc<Environment>> {
+        let make = || environment(self.pipeline, dag, native, self.now);
+        match self.environments.get(&(dag.dag_id.as_str(), native)) {
             Some(made) => made.get_or_init(make).clone(),
             None => make(),
         }
@@ -252,7 +264,9 @@ impl<'a> Renderer<'a> {
         let below = pieces.join("/");
         let folders =
             std::iter::once(Utf8Path::new("")).chain(dag.template_searchpath.iter().map(Utf8PathBuf::as_path));
-        let found = folders.map(|folder| folder.join(&below)).find(|path| self.pipeline.root.join(path).is_file());
+        let exists =
+            |path: &Utf8PathBuf| self.pipeline.files.contains_key(path) || self.pipeline.root.join(path).is_file();
+        let found = folders.map(|folder| folder.join(&below)).find(exists);
         found.map_or_else(|| name.to_owned(), Utf8PathBuf::into_string)
     }
 
@@ -534,16 +548,19 @@ pub fn outcome(
 
 /// How many instances a mapped task has.
 pub(super) fn declared_instances(task: &Task) -> i64 {
+    if let Some(indexes) = &task.expand_kwargs {
+        return i64::try_from(indexes.len()).unwrap_or(i64::MAX);
+    }
     let lengths = task.expand.iter().map(|(_, items)| i64::try_from(items.len()).unwrap_or(i64::MAX));
     lengths.fold(1, i64::saturating_mul)
 }
 
-fn is_expanded(task: &Task, field: &str) -> bool {
-    task.expand.iter().any(|(name, _)| name == field || name == field.trim_start_matches('_'))
-}
-
 /// The value of an expanded argument at a map index: the last argument turns fastest.
 fn expanded(task: &Task, field: &str, mut index: usize) -> Option<FieldValue> {
+    if let Some(indexes) = &task.expand_kwargs {
+        let is = |name: &str| name == field || name == field.trim_start_matches('_');
+        return indexes.get(index)?.iter().find(|(name, _)| is(name)).map(|(_, value)| value.clone());
+    }
     for (name, items) in task.expand.iter().rev() {
         if items.is_empty() {
             return None;
@@ -584,15 +601,13 @@ fn asset_item(condition: &AssetCondition) -> Option<AssetItem> {
 }
 
 /// The Jinja environment of a Dag: search path, native mode, user macros and filters.
-fn environment(pipeline: &Pipeline, dag: &Dag, now: DateTime<Utc>) -> PyResult<Arc<Environment>> {
-    let mut folders = vec![pipeline.root.clone()];
-    folders.extend(dag.template_searchpath.iter().map(|folder| pipeline.root.join(folder)));
+fn environment(pipeline: &Pipeline, dag: &Dag, native: bool, now: DateTime<Utc>) -> PyResult<Arc<Environment>> {
     let mut environment = Environment {
-        native: dag.native,
+        native,
         undefined: dag.undefined,
         syntax: dag.syntax.clone(),
         autoescape: dag.autoescape,
-        loader: Some(Arc::new(FileSystemLoader::new(folders.into_iter().map(Into::into)))),
+        loader: Some(Arc::new(FolderLoader::new(pipeline, dag))),
         now: Some(now),
         ..Environment::default()
     };

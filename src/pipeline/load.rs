@@ -1,5 +1,6 @@
 //! Reads `pipeline.yaml`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -94,6 +95,19 @@ pub fn from_source_as(
     root: &Utf8Path,
     profile: Option<Profile>,
 ) -> Result<Pipeline, Vec<Problem>> {
+    from_memory(source, root, profile, BTreeMap::new())
+}
+
+/// The same, with templates in memory: `files` by their paths below `root`. Others are looked for below `root`.
+///
+/// # Errors
+/// Everything that is wrong with the text, and what the profile does not have.
+pub fn from_memory(
+    source: &Arc<Source>,
+    root: &Utf8Path,
+    profile: Option<Profile>,
+    files: BTreeMap<Utf8PathBuf, Arc<str>>,
+) -> Result<Pipeline, Vec<Problem>> {
     let tree = yaml::parse(source).map_err(|problem| vec![problem])?;
     if is_document(&tree) {
         if profile == Some(Profile::Airflow210) {
@@ -107,7 +121,7 @@ pub fn from_source_as(
         return Ok(Pipeline { document: true, ..pipeline });
     }
     let mut reader = Reader::default();
-    let pipeline = read_pipeline(&mut reader, &tree, source, root, profile);
+    let pipeline = read_pipeline(&mut reader, &tree, source, root, profile, files);
     let (errors, warnings): (Vec<_>, Vec<_>) =
         reader.problems.into_iter().partition(|problem| problem.severity == Severity::Error);
     match pipeline {
@@ -122,6 +136,7 @@ fn read_pipeline(
     source: &Arc<Source>,
     root: &Utf8Path,
     profile: Option<Profile>,
+    files: BTreeMap<Utf8PathBuf, Arc<str>>,
 ) -> Option<Pipeline> {
     let fields = reader.fields(tree, "a pipeline", &PIPELINE_KEYS)?;
     let written = match fields.get("profile") {
@@ -134,7 +149,8 @@ fn read_pipeline(
     };
     let mut pipeline = Pipeline::empty(source, root, name_of(root));
     pipeline.profile = profile.unwrap_or(written);
-    pipeline.template_searchpath = search_path(reader, fields.get("template_searchpath"), root);
+    pipeline.files = Arc::new(files);
+    pipeline.template_searchpath = search_path(reader, fields.get("template_searchpath"), &pipeline);
     pipeline.user_defined_macros = user_defined(reader, fields.get("user_defined_macros"), "user_defined_macros");
     pipeline.user_defined_filters = user_defined(reader, fields.get("user_defined_filters"), "user_defined_filters");
     pipeline.variables = variables(reader, fields.get("variables"));
@@ -315,11 +331,13 @@ fn inside(place: &Place, text: &str, range: std::ops::Range<usize>) -> Place {
     Place { source: place.source.clone(), range: (start + range.start).min(end)..end }
 }
 
-pub(super) fn search_path(reader: &mut Reader, node: Option<&Node>, root: &Utf8Path) -> Vec<Utf8PathBuf> {
+pub(super) fn search_path(reader: &mut Reader, node: Option<&Node>, pipeline: &Pipeline) -> Vec<Utf8PathBuf> {
+    let root = &pipeline.root;
     let Some(node) = node else { return Vec::new() };
     let folders = reader.strings(node, "`template_searchpath`").unwrap_or_default();
     for folder in &folders {
-        if !root.join(folder).is_dir() {
+        let in_memory = pipeline.files.keys().any(|file| file.starts_with(folder));
+        if !in_memory && !root.join(folder).is_dir() {
             reader.problem(Problem::warning(
                 format!("`template_searchpath`: there is no folder {}", root.join(folder)),
                 node.place.clone(),

@@ -8,6 +8,7 @@ mod datasets;
 mod document;
 mod emit;
 mod expression;
+mod folder;
 mod instance;
 mod load;
 mod model;
@@ -34,7 +35,8 @@ pub use emit::emit_step;
 pub use expression::Expressions;
 pub use instance::{Renderer, outcome, render_scenario, resolve_scenario};
 pub use load::{
-    ASSET_KEYS, CONNECTION_KEYS, FILE_NAMES, PIPELINE_KEYS, from_source, from_source_as, load, load_as, name_of,
+    ASSET_KEYS, CONNECTION_KEYS, FILE_NAMES, PIPELINE_KEYS, from_memory, from_source, from_source_as, load, load_as,
+    name_of,
 };
 pub use model::{AssetDef, Dag, Pipeline, Profile, Task, TaskField};
 pub use names::file_name;

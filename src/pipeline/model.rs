@@ -1,5 +1,6 @@
 //! What a pipeline file says, with defaults filled in.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -48,6 +49,8 @@ pub struct Pipeline {
     pub root: Utf8PathBuf,
     /// The file.
     pub source: Arc<Source>,
+    /// Files of the folder that are in memory (paths below the folder): an imported pipeline's templates.
+    pub files: Arc<BTreeMap<Utf8PathBuf, Arc<str>>>,
     /// `profile`
     pub profile: Profile,
     /// `template_searchpath`, joined to every Dag's own.
@@ -161,6 +164,12 @@ pub struct Task {
     pub owner: String,
     /// `expand`: arguments with one value per map index.
     pub expand: Vec<(String, Vec<FieldValue>)>,
+    /// `expand_kwargs`: the arguments of each map index.
+    pub expand_kwargs: Option<Vec<Vec<(String, FieldValue)>>>,
+    /// `render_template_as_native_obj` of the task; it wins over the Dag's.
+    pub native: Option<bool>,
+    /// `unsupported`: fields that must not be rendered as they stand, and why.
+    pub unsupported: Vec<(String, String)>,
     /// Every other argument of the operator, as written.
     pub arguments: Vec<(String, FieldValue)>,
     /// True when the task is mapped.
@@ -207,6 +216,25 @@ impl Dag {
     }
 }
 
+impl Task {
+    /// Whether the argument of that name, or behind the attribute of that name, has a value of its own at some map index.
+    pub fn expands(&self, argument: &str) -> bool {
+        let is = |name: &str| name == argument || name == argument.trim_start_matches('_');
+        let by_index = self.expand_kwargs.iter().flatten().flatten();
+        self.expand.iter().any(|(name, _)| is(name)) || by_index.into_iter().any(|(name, _)| is(name))
+    }
+
+    /// True when the task is mapped over what only a run can tell: how many map indexes there are is not known.
+    pub fn expansion_unknown(&self) -> bool {
+        self.mapped && self.expand.is_empty() && self.expand_kwargs.is_none() && !self.unsupported.is_empty()
+    }
+
+    /// Why a field must not be rendered, if it must not.
+    pub fn unsupported(&self, field: &str) -> Option<&str> {
+        self.unsupported.iter().find(|(name, _)| name == field).map(|(_, reason)| reason.as_str())
+    }
+}
+
 impl Pipeline {
     /// A pipeline with nothing in it.
     pub fn empty(source: &Arc<Source>, root: &Utf8Path, name: String) -> Self {
@@ -214,6 +242,7 @@ impl Pipeline {
             name,
             root: root.to_owned(),
             source: source.clone(),
+            files: Arc::default(),
             profile: Profile::default(),
             template_searchpath: Vec::new(),
             assets: Vec::new(),

@@ -9,7 +9,7 @@ use crate::asset::AssetCondition;
 use crate::render::{FieldValue, operators};
 
 /// Keys of a task besides the operator's own arguments.
-pub const TASK_KEYS: [&str; 10] = [
+pub const TASK_KEYS: [&str; 13] = [
     "operator",
     "template_fields",
     "template_ext",
@@ -19,7 +19,10 @@ pub const TASK_KEYS: [&str; 10] = [
     "retries",
     "owner",
     "expand",
+    "expand_kwargs",
     "partial",
+    "render_template_as_native_obj",
+    "unsupported",
 ];
 
 pub(super) fn read_task(
@@ -43,6 +46,9 @@ pub(super) fn read_task(
         retries: 0,
         owner: "airflow".to_owned(),
         expand: Vec::new(),
+        expand_kwargs: None,
+        native: None,
+        unsupported: Vec::new(),
         arguments: Vec::new(),
         mapped: false,
     };
@@ -70,6 +76,15 @@ pub(super) fn read_task(
         (None, Some(FieldValue::Str(owner))) => owner.clone(),
         _ => task.owner,
     };
+    task.native = fields
+        .get("render_template_as_native_obj")
+        .and_then(|node| reader.boolean(node, "`render_template_as_native_obj`"));
+    if let Some(node) = fields.get("unsupported") {
+        for (name, _, reason) in reader.entries(node, "`unsupported`")? {
+            let reason = reader.string(reason, &format!("`{name}` under `unsupported`"))?;
+            task.unsupported.push((name.to_owned(), reason));
+        }
+    }
     let places = arguments(reader, &fields, &mut task)?;
     resolve_fields(reader, &fields, dag, &mut task, &places)?;
     Some(task)
@@ -138,7 +153,29 @@ fn arguments(reader: &mut Reader, fields: &Fields<'_>, task: &mut Task) -> Optio
             places.push((name.to_owned(), value.place.clone()));
         }
     }
+    if let Some(node) = fields.get("expand_kwargs") {
+        task.mapped = true;
+        if !task.expand.is_empty() {
+            let problem =
+                Problem::error("a task has either `expand` or `expand_kwargs`, as in Airflow", node.place.clone());
+            reader.problem(problem);
+        }
+        task.expand_kwargs = Some(expand_kwargs(reader, node)?);
+    }
     Some(places)
+}
+
+/// `expand_kwargs`: a list of mappings, one for each map index.
+fn expand_kwargs(reader: &mut Reader, node: &Node) -> Option<Vec<Vec<(String, FieldValue)>>> {
+    let mut indexes = Vec::new();
+    for item in reader.list(node, "`expand_kwargs`")? {
+        let mut arguments = Vec::new();
+        for (name, _, value) in reader.entries(item, "an item of `expand_kwargs`")? {
+            arguments.push((name.to_owned(), field_value(reader, value, 0)?));
+        }
+        indexes.push(arguments);
+    }
+    Some(indexes)
 }
 
 fn resolve_fields(
@@ -162,7 +199,11 @@ fn resolve_fields(
     if let Some((_, FieldValue::List(endings))) = task.arguments.iter().find(|(name, _)| name == "templates_exts") {
         task.template_ext = endings.iter().map(FieldValue::key_text).collect();
     }
+    let unsupported = task.unsupported.clone();
     let value_of = |argument: &str| {
+        if unsupported.iter().any(|(name, _)| name == argument) {
+            return Some(FieldValue::Null);
+        }
         let written = task.arguments.iter().find(|(name, _)| name == argument).map(|(_, value)| value);
         written.or_else(|| dag.default_args.iter().find(|(name, _)| name == argument).map(|(_, value)| value)).cloned()
     };
@@ -172,7 +213,7 @@ fn resolve_fields(
             for name in names {
                 let argument = name.trim_start_matches('_');
                 let given = value_of(&name).or_else(|| value_of(argument));
-                let expanded = task.expand.iter().any(|(key, _)| *key == name);
+                let expanded = task.expands(&name);
                 if given.is_none() && !expanded && operator.is_none() {
                     let what = task.operator.clone().unwrap_or_else(|| "this task".to_owned());
                     reader.problem(
@@ -193,7 +234,7 @@ fn resolve_fields(
         (None, Some(operator), _) => {
             for field in &operator.fields {
                 let argument = field.argument();
-                let expanded = task.expand.iter().any(|(key, _)| key == argument);
+                let expanded = task.expands(argument);
                 if let (operators::Default::Computed, Some(place)) = (&field.default, place_of(argument)) {
                     let message = format!("{} works `{argument}` out of its arguments", operator.class);
                     reader.problem(Problem::warning(message, place).label("shown as it is written here"));
@@ -230,7 +271,7 @@ fn resolve_fields(
                     })),
             );
         }
-        (None, None, None) if !task.arguments.is_empty() || !task.expand.is_empty() => {
+        (None, None, None) if !task.arguments.is_empty() || task.mapped => {
             let (name, place) = places.first().cloned().unwrap_or_else(|| (String::new(), task.place.clone()));
             let close = closest(&name, TASK_KEYS).map(|close| format!("did you mean `{close}`?"));
             reader.problem(

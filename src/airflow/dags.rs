@@ -1,0 +1,1 @@
+//! A Dag folder, read by the user's own Airflow.
