@@ -4,7 +4,7 @@ use camino::Utf8PathBuf;
 
 use super::play_args::{self, PlayArgs};
 use super::{Exit, Failure, Io, Outcome, select};
-use crate::pipeline::{Pipeline, PlayedRun, RunOutcome};
+use crate::pipeline::{DatasetPlay, Pipeline, PlayedRun, RunOutcome};
 use crate::report::{self, Wanted};
 use crate::schedule::Scheduler;
 
@@ -38,7 +38,10 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
             let played = play.play(pipeline)?;
             let heading = format!("{} / {}", pipeline.name, play.scenario.name);
             // A run that is only asked for or given has no trace.
-            if play.runs.is_empty() || !played.scheduler.trace().is_empty() {
+            if let Some(datasets) = &played.datasets {
+                told |= explain_datasets(args, pipeline, datasets, &heading, told, io)?;
+                known.extend(report::explainable_datasets(datasets));
+            } else if play.runs.is_empty() || !played.scheduler.trace().is_empty() {
                 told |= explain(args, pipeline, &played.scheduler, &heading, told, io)?;
             }
             let bare = |run: &PlayedRun| RunOutcome {
@@ -104,6 +107,31 @@ fn explain(
         return Ok(true);
     }
     let Some(text) = report::explain_text(scheduler, &wanted).map_err(fatal)? else { return Ok(false) };
+    if told {
+        writeln!(io.out)?;
+    }
+    writeln!(io.out, "{heading}\n\n{}", text.trim_end())?;
+    Ok(true)
+}
+
+/// The same for a pipeline of Airflow 2.10.
+fn explain_datasets(
+    args: &Args,
+    pipeline: &Pipeline,
+    play: &DatasetPlay,
+    heading: &str,
+    told: bool,
+    io: &mut Io<'_>,
+) -> Result<bool, Failure> {
+    let wanted = Wanted { what: args.what.as_deref(), dags: &args.play.dag };
+    if args.json {
+        let Some(mut document) = report::explain_datasets_json(play, &wanted) else { return Ok(false) };
+        document["pipeline"] = pipeline.name.as_str().into();
+        document["scenario"] = heading.rsplit(" / ").next().into();
+        writeln!(io.out, "{document}")?;
+        return Ok(true);
+    }
+    let Some(text) = report::explain_datasets_text(play, &wanted) else { return Ok(false) };
     if told {
         writeln!(io.out)?;
     }

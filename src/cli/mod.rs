@@ -11,6 +11,8 @@ use clap::{Parser, Subcommand};
 
 mod completions;
 mod context;
+mod diff;
+mod diff_profiles;
 #[cfg(feature = "sqlite")]
 mod emit;
 mod explain;
@@ -54,6 +56,8 @@ enum Command {
     Context(context::Args),
     /// Read Dags of Airflow into a pipeline
     Import(import::Args),
+    /// What a change does to the rendered text: the same pipeline under two profiles of Airflow
+    Diff(diff::Args),
     /// Try one mapper, timetable or asset
     Inspect(inspect::Args),
     /// A live page: templates beside what they render, updated on save
@@ -88,6 +92,7 @@ fn dispatch(command: &Command, io: &mut Io<'_>) -> Outcome {
     match command {
         Command::Context(args) => context::run(args, io),
         Command::Import(args) => import::run(args, io),
+        Command::Diff(args) => diff::run(args, io),
         Command::Inspect(args) => inspect::run(args, io),
         #[cfg(feature = "preview")]
         Command::Preview(args) => preview::run(args, io),

@@ -6,7 +6,7 @@ use camino::Utf8PathBuf;
 use chrono::{DateTime, Duration, SubsecRound, Utc};
 
 use super::{Failure, Io, select};
-use crate::pipeline::{self, Pipeline};
+use crate::pipeline::{self, Pipeline, Profile};
 use crate::schedule::{ScheduleError, Scheduler, SqliteStore};
 use crate::timetable::isoformat;
 
@@ -44,6 +44,13 @@ impl Queue {
             (Some(pipeline), true) => pipeline,
             _ => return Err(Failure::Usage("there are several pipelines: choose one with --pipeline".to_owned())),
         };
+        if pipeline.profile == Profile::Airflow210 {
+            return Err(Failure::Fatal(format!(
+                "{}: a stored queue holds assets of Airflow 3, not datasets of Airflow 2.10\nhelp: write the updates as \
+                 steps of a scenario",
+                pipeline.name
+            )));
+        }
         let store = SqliteStore::open(args.store.as_std_path()).map_err(failure)?;
         let scheduler = Scheduler::new(Box::new(store)).with_seed(pipeline.name.clone());
         let mut queue = Queue { pipeline, scheduler, at };

@@ -9,7 +9,7 @@ use super::play_args::{self, Play, PlayArgs};
 use super::{Exit, Failure, Io, Outcome, select};
 use crate::diff::Change;
 use crate::jinja::Engine;
-use crate::pipeline::{self, Pipeline, Renderer};
+use crate::pipeline::{self, Pipeline, Profile, Renderer};
 use crate::report;
 use crate::snapshot::{self, Comparison, Filter, Scope, Snapshot, State, Tree};
 
@@ -18,6 +18,10 @@ use crate::snapshot::{self, Comparison, Filter, Scope, Snapshot, State, Tree};
 pub struct Args {
     /// Pipelines: folders or files; without one, every pipeline below templates/
     pipelines: Vec<Utf8PathBuf>,
+
+    /// The Airflow whose behaviour is shown, in place of the one each pipeline names
+    #[arg(long, value_name = "PROFILE", value_parser = play_args::profile)]
+    profile: Option<Profile>,
 
     /// Write nothing; exit with 1 when a snapshot differs, is missing or orphaned. The default where the variable CI is set
     #[arg(long, conflicts_with_all = ["accept", "prune"])]
@@ -44,7 +48,7 @@ pub struct Args {
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     let filter = Filter::new(args.filter.iter().map(String::as_str))
         .map_err(|error| Failure::Usage(format!("--filter: {error}")))?;
-    let pipelines = select::pipelines(&args.pipelines, io)?;
+    let pipelines = select::pipelines_as(&args.pipelines, args.profile, io)?;
     let rendered = render(&pipelines, io)?;
     let snapshots: Vec<Snapshot> = rendered.into_iter().flatten().collect();
     if let Some((one, two)) = snapshot::collisions(&snapshots).first() {

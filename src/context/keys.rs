@@ -93,7 +93,10 @@ pub(super) fn advice(name: &str, run: &DagRun, profile: Profile) -> Option<Strin
     if let Some(key) = key.filter(|key| key.needs_logical_date() && run.logical_date.is_none()) {
         return Some(format!("{}: {}", why_undated(run), instead(key, run)));
     }
-    if let Some(text) = removed(name) {
+    if let Some(text) = removed(name, run) {
+        return Some(text);
+    }
+    if let Some(text) = other(name) {
         return Some(text.to_owned());
     }
     if key.is_some() {
@@ -159,37 +162,113 @@ fn instead(key: Key, run: &DagRun) -> String {
     }
 }
 
-/// Names of Airflow 2 that are gone, and other names people expect.
-fn removed(name: &str) -> Option<&'static str> {
+/// Names of Airflow 2 that are gone: what to write where the run has a logical date, and where it has none.
+const REMOVED: &[(&str, &str, &str)] = &[
+    ("execution_date", "use `logical_date`", "use `{date}`"),
+    ("next_ds", "use `data_interval_end | ds`", "use `{date} | ds`: a run without a logical date has no next one"),
+    (
+        "next_ds_nodash",
+        "use `data_interval_end | ds_nodash`",
+        "use `{date} | ds_nodash`: a run without a logical date has no next one",
+    ),
+    ("next_execution_date", "use `data_interval_end`", "use `{date}`: a run without a logical date has no next one"),
+    (
+        "prev_ds",
+        "use `macros.ds_add(ds, -1)` for the day before, or `prev_data_interval_start_success | ds`",
+        "use `macros.ds_add({date} | ds, -1)` for the day before, or `prev_start_date_success | ds`",
+    ),
+    (
+        "prev_ds_nodash",
+        "use `macros.ds_add(ds, -1).replace('-', '')` for the day before, or `prev_data_interval_start_success | ds_nodash`",
+        "use `macros.ds_add({date} | ds, -1).replace('-', '')` for the day before, or `prev_start_date_success | ds_nodash`",
+    ),
+    ("prev_execution_date", "use `prev_data_interval_start_success`", "use `prev_start_date_success`"),
+    ("prev_execution_date_success", "use `prev_data_interval_start_success`", "use `prev_start_date_success`"),
+    ("yesterday_ds", "use `macros.ds_add(ds, -1)`", "use `macros.ds_add({date} | ds, -1)`"),
+    (
+        "yesterday_ds_nodash",
+        "use `macros.ds_add(ds, -1).replace('-', '')`",
+        "use `macros.ds_add({date} | ds, -1).replace('-', '')`",
+    ),
+    ("tomorrow_ds", "use `macros.ds_add(ds, 1)`", "use `macros.ds_add({date} | ds, 1)`"),
+    (
+        "tomorrow_ds_nodash",
+        "use `macros.ds_add(ds, 1).replace('-', '')`",
+        "use `macros.ds_add({date} | ds, 1).replace('-', '')`",
+    ),
+    (
+        "triggering_dataset_events",
+        "write `triggering_asset_events`: its keys are assets, no URIs, and an event has `asset` in place of `dataset`",
+        "write `triggering_asset_events`: its keys are assets, no URIs, and an event has `asset` in place of `dataset`",
+    ),
+    (
+        "conf",
+        "templates cannot read the configuration: use a variable (`var.value`); what a trigger passed is `dag_run.conf`",
+        "templates cannot read the configuration: use a variable (`var.value`); what a trigger passed is `dag_run.conf`",
+    ),
+    ("test_mode", "leave it out: it was always False", "leave it out: it was always False"),
+    (
+        "expanded_ti_count",
+        "hand the number of mapped instances over as a param or an XCom",
+        "hand the number of mapped instances over as a param or an XCom",
+    ),
+];
+
+/// What to write in place of a name of Airflow 2 that is gone.
+fn removed(name: &str, run: &DagRun) -> Option<String> {
+    let (_, dated, undated) = REMOVED.iter().find(|(known, _, _)| *known == name)?;
+    if run.logical_date.is_some() {
+        return Some(format!("Airflow 3 has no `{name}`: {dated}"));
+    }
+    let date = if run.partition_date.is_some() { "partition_date" } else { "dag_run.run_after" };
+    Some(format!("Airflow 3 has no `{name}`: {}", undated.replace("{date}", date)))
+}
+
+/// What to write in place of an attribute that objects of Airflow 2 had, by the text of the error that reading it raises.
+pub fn attribute_advice(message: &str) -> Option<&'static str> {
+    let (class, name) = message.strip_prefix('\'')?.strip_suffix('\'')?.split_once(" object' has no attribute '")?;
+    let class = class.rsplit('.').next().unwrap_or(class);
+    let found = ATTRIBUTES_REMOVED.iter().find(|(classes, known, _)| *known == name && classes.contains(&class));
+    let by_uri = || {
+        let accessor =
+            matches!(class, "InletEventsAccessors" | "OutletEventAccessors" | "TriggeringAssetEventsAccessor");
+        (accessor && name.contains("://")).then_some("Airflow 3 takes no URI here: write `.for_asset(uri=\"...\")`")
+    };
+    found.map(|(_, _, advice)| *advice).or_else(by_uri)
+}
+
+const RUN: &[&str] = &["DagRun", "DagRunResult"];
+const TI: &[&str] = &["RuntimeTaskInstance"];
+const EVENT: &[&str] =
+    &["AssetEventDagRunReferenceResult", "AssetEventDagRunReference", "AssetEventResult", "AssetEventResponse"];
+
+/// Attributes of Airflow 2's objects that those of Airflow 3 do not have.
+const ATTRIBUTES_REMOVED: &[(&[&str], &str, &str)] = &[
+    (RUN, "execution_date", "Airflow 3 calls it `logical_date`; runs made from assets have none, but `run_after`"),
+    (RUN, "external_trigger", "Airflow 3 has `run_type`: compare it with 'manual'"),
+    (RUN, "is_backfill", "Airflow 3 has `run_type`: compare it with 'backfill'"),
+    (RUN, "consumed_dataset_events", "Airflow 3 calls it `consumed_asset_events`"),
+    (RUN, "queued_at", "a task of Airflow 3 does not know it: use `start_date` or `run_after`"),
+    (RUN, "get_state", "Airflow 3 has `state`"),
+    (TI, "execution_date", "Airflow 3 has `logical_date` in the context and on `dag_run`"),
+    (TI, "previous_ti", "Airflow 3 has `prev_start_date_success` and its like in the context"),
+    (TI, "previous_ti_success", "Airflow 3 has `prev_start_date_success` and its like in the context"),
+    (TI, "prev_attempted_tries", "Airflow 3 has `try_number`"),
+    (TI, "operator", "use `task.task_type`"),
+    (&["DAG"], "schedule_interval", "Airflow 3 has `schedule`"),
+    (&["DAG"], "concurrency", "Airflow 3 calls it `max_active_tasks`"),
+    (&["DAG"], "full_filepath", "Airflow 3 has `fileloc`"),
+    (EVENT, "dataset", "Airflow 3 calls it `asset`"),
+    (EVENT, "uri", "Airflow 3 has `asset.uri`"),
+    (EVENT, "dataset_id", "Airflow 3 has `asset.name` and `asset.uri`"),
+];
+
+/// Other names people expect.
+fn other(name: &str) -> Option<&'static str> {
     Some(match name {
-        "execution_date" => {
-            "Airflow 3 has no `execution_date`: use `logical_date`, or `partition_date` in a partitioned run"
-        }
-        "next_ds" => "Airflow 3 has no `next_ds`: use `data_interval_end | ds`",
-        "next_ds_nodash" => "Airflow 3 has no `next_ds_nodash`: use `data_interval_end | ds_nodash`",
-        "next_execution_date" => "Airflow 3 has no `next_execution_date`: use `data_interval_end`",
-        "prev_ds" => {
-            "Airflow 3 has no `prev_ds`: use `macros.ds_add(ds, -1)` or `prev_data_interval_start_success | ds`"
-        }
-        "prev_ds_nodash" => "Airflow 3 has no `prev_ds_nodash`: use `macros.ds_add(ds, -1)` and `replace('-', '')`",
-        "prev_execution_date" | "prev_execution_date_success" => {
-            "Airflow 3 has no such name: use `prev_data_interval_start_success`"
-        }
-        "yesterday_ds" => "Airflow 3 has no `yesterday_ds`: use `macros.ds_add(ds, -1)`",
-        "yesterday_ds_nodash" => {
-            "Airflow 3 has no `yesterday_ds_nodash`: use `macros.ds_format(macros.ds_add(ds, -1), '%Y-%m-%d', '%Y%m%d')`"
-        }
-        "tomorrow_ds" => "Airflow 3 has no `tomorrow_ds`: use `macros.ds_add(ds, 1)`",
-        "tomorrow_ds_nodash" => {
-            "Airflow 3 has no `tomorrow_ds_nodash`: use `macros.ds_format(macros.ds_add(ds, 1), '%Y-%m-%d', '%Y%m%d')`"
-        }
-        "conf" => "Airflow 3 templates cannot read the configuration; what a trigger passed is `dag_run.conf`",
-        "test_mode" => "Airflow 3 has no `test_mode` in its context",
-        "triggering_dataset_events" => "Airflow 3 calls it `triggering_asset_events`",
         "try_number" => "use `ti.try_number`",
         "run_after" => "use `dag_run.run_after`",
         "execution_date_str" | "latest_date" | "end_date" | "start_date" => "not in Airflow's context; see `dag_run`",
-        "expanded_ti_count" => "Airflow 3.3 has no `expanded_ti_count` in its context",
         "asset_state_store" => "`asset_state_store` exists only for tasks with assets as inlets or outlets",
         "templates_dict" | "exception" | "reason" => {
             "exists only while the task or its callback runs, not in templates"

@@ -56,6 +56,7 @@ use keys::Key;
 pub use any::AnyContext;
 pub use environment::environment;
 pub use filters::filters;
+pub use keys::attribute_advice;
 pub use masker::Masker;
 pub use surroundings::{AssetItem, DagInfo, MissingXCom, Profile, StoredEvent, Surroundings, TaskInfo};
 pub use table::{Entry, describe};

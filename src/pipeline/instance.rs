@@ -165,6 +165,7 @@ impl<'a> Renderer<'a> {
             fields: fields.collect(),
             assumed: Vec::new(),
             deprecations: Vec::new(),
+            names_read: Vec::new(),
         }
     }
 
@@ -219,6 +220,12 @@ impl<'a> Renderer<'a> {
                 *file = self.template_path(dag, file);
             }
             if let Err(error) = &mut field.value
+                && error.error.hint.is_none()
+                && self.pipeline.profile == Profile::Airflow33
+            {
+                error.error.hint = context::attribute_advice(&error.error.message).map(str::to_owned);
+            }
+            if let Err(error) = &mut field.value
                 && let Some(shown) = &error.shown
             {
                 error.shown = Some(self.template_path(dag, shown));
@@ -226,8 +233,8 @@ impl<'a> Renderer<'a> {
         }
         let words = self.words_read(dag, task, &templates);
         let assumed = self.assumed(run, &context.names_read(), &words);
-        let deprecations = context.deprecations();
-        TaskResult { task_id: task.task_id.clone(), map_index, fields, assumed, deprecations }
+        let (deprecations, names_read) = (context.deprecations(), context.names_read());
+        TaskResult { task_id: task.task_id.clone(), map_index, fields, assumed, deprecations, names_read }
     }
 
     /// What a field holds before it is rendered, for a map index of a mapped task.

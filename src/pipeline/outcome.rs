@@ -67,6 +67,8 @@ pub struct TaskResult {
     pub assumed: Vec<String>,
     /// Texts of the deprecation warnings that Airflow 2.10 logs while it renders, each once.
     pub deprecations: Vec<String>,
+    /// Names of the context that its templates read, in Airflow's order.
+    pub names_read: Vec<&'static str>,
 }
 
 impl TaskResult {

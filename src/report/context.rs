@@ -28,7 +28,11 @@ pub fn context_table(entries: &[Entry], masker: &Masker) -> String {
             (Some(kind), Some(Err(error))) => (short(kind), format!("({})", masker.mask(&error.message))),
             _ => (UNDEFINED, entry.advice.clone().unwrap_or_default()),
         };
-        let line = format!("{:name_width$}  {kind:type_width$}  {text}", entry.name);
+        let note = match (&entry.python_type, &entry.advice) {
+            (Some(_), Some(advice)) => format!("  ({advice})"),
+            _ => String::new(),
+        };
+        let line = format!("{:name_width$}  {kind:type_width$}  {text}{note}", entry.name);
         out.push_str(line.trim_end());
         out.push('\n');
     }

@@ -25,7 +25,16 @@ pub fn render_json(outcome: &Outcome, shown: &Shown<'_>, mask: &dyn Fn(&str) -> 
                         .filter(|field| shown.field(&field.name))
                         .map(|field| (field.name.clone(), Json::Object(field_json(field, mask))))
                         .collect();
-                    json!({"task_id": task.task_id, "map_index": task.map_index, "fields": fields, "assumed": task.assumed})
+                    let mut object = json!({
+                        "task_id": task.task_id,
+                        "map_index": task.map_index,
+                        "fields": fields,
+                        "assumed": task.assumed,
+                    });
+                    if !task.deprecations.is_empty() {
+                        object["deprecations"] = task.deprecations.clone().into();
+                    }
+                    object
                 })
                 .collect();
             object.insert("tasks".to_owned(), tasks.into());
@@ -144,6 +153,8 @@ pub fn run_json(run: &RunOutcome) -> Map<String, Json> {
     put("partition_date", dag_run.partition_date.map(|date| date.to_rfc3339()).into());
     put("date_reason", run.date_reason.clone().into());
     put("logical_date", dag_run.logical_date.map(|date| date.to_rfc3339()).into());
+    put("data_interval_start", dag_run.data_interval_start.map(|date| date.to_rfc3339()).into());
+    put("data_interval_end", dag_run.data_interval_end.map(|date| date.to_rfc3339()).into());
     put("triggering_events", events.into());
     object
 }

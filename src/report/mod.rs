@@ -4,8 +4,10 @@
 
 mod context;
 mod explain;
+mod explain_datasets;
 mod json;
 mod problems;
+mod profiles;
 mod render;
 mod resolve;
 mod snapshot;
@@ -13,8 +15,10 @@ mod trace;
 
 pub use context::{context_json, context_table};
 pub use explain::{Wanted, explain_json, explain_text, explainable};
+pub use explain_datasets::{explain_datasets_json, explain_datasets_text, explainable_datasets};
 pub use json::{render_json, render_jsonl, resolve_json, run_json};
 pub use problems::{Excerpt, excerpt, problems};
+pub use profiles::{profiles_json, profiles_markdown, profiles_text};
 pub use render::{Shown, field_error, instant, render_text, run_heading};
 pub use resolve::resolve_text;
 pub use snapshot::{group_text, hunks_text, paths_text, snapshot_text, visible};

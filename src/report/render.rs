@@ -67,6 +67,9 @@ pub fn render_text(outcome: &Outcome, shown: &Shown<'_>, mask: &dyn Fn(&str) -> 
             for field in task.fields.iter().filter(|field| shown.field(&field.name)) {
                 write_field(&mut out, &run.run.dag_id, task, field, mask);
             }
+            if !task.deprecations.is_empty() {
+                let _ = writeln!(out, "  {DIM}deprecated in {}: {}{DIM:#}", task.label(), deprecated(task).join(", "));
+            }
             if !task.assumed.is_empty() {
                 let _ = writeln!(out, "  {DIM}assumed in {}: {}{DIM:#}", task.label(), task.assumed.join("; "));
             }
@@ -88,6 +91,17 @@ pub fn render_text(outcome: &Outcome, shown: &Shown<'_>, mask: &dyn Fn(&str) -> 
         let _ = writeln!(out, "{YELLOW}warning:{YELLOW:#} {}", mask(warning));
     }
     out
+}
+
+/// The names that Airflow warns of, of those a task read; what else it warns of in full.
+fn deprecated(task: &TaskResult) -> Vec<&str> {
+    let name = |text| deprecated_name(text).unwrap_or(text);
+    task.deprecations.iter().map(|text| name(text.as_str())).collect()
+}
+
+/// The name that a deprecation text of Airflow 2.10 is about.
+fn deprecated_name(text: &str) -> Option<&str> {
+    text.strip_prefix("Accessing '")?.split('\'').next()
 }
 
 /// What still waits, in one line: `partita resolve` and `partita explain` say for what.
