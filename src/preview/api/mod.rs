@@ -7,6 +7,7 @@ mod graph;
 mod partitions;
 mod pipelines;
 mod render;
+mod runs;
 mod what_if;
 
 use std::sync::Arc;
@@ -47,8 +48,9 @@ const fn get(path: &'static str, handler: Handler) -> Route {
     Route { method: "GET", path, handler: Some(handler), kept: true }
 }
 
-const ROUTES: [Route; 11] = [
+const ROUTES: [Route; 12] = [
     get("/api/pipelines", pipelines::answer),
+    get("/api/runs", runs::answer),
     get("/api/render", render::answer),
     get("/api/context", context::answer),
     get("/api/explain", explain::answer),
