@@ -2,6 +2,8 @@
 
 #![allow(dead_code, missing_docs, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod samples;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

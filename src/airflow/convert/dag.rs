@@ -246,7 +246,7 @@ impl Dag {
                 Some(Mapping::Unknown) | None => {}
             }
             for (field, values) in fields {
-                let mut look = Look::new(&shared.engine, &shared.environment, &self.path);
+                let mut look = Look::new(shared, &self.path);
                 for value in &values {
                     leaves(value, &mut |text| {
                         if !text.contains('\n') && task.template_ext.iter().any(|ending| text.ends_with(ending)) {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 
 use super::serialized::Version;
 use super::{Finding, Folders, Gravity, ImportError, SerializedDag};
-use crate::context;
+use crate::context::{self, Context};
 use crate::jinja::{Engine, Environment};
 use crate::pipeline::{Pipeline, yaml as reader};
 use crate::timetable::encode_timetable;
@@ -60,13 +60,20 @@ pub(super) struct Shared<'a> {
     folders: &'a Folders,
     engine: Engine,
     environment: Arc<Environment>,
+    /// Names of the template context of the profile.
+    context: Vec<&'static str>,
 }
 
 /// Converts Dags. Their order is kept.
 pub(super) fn convert(dags: &[SerializedDag], folders: &Folders) -> Result<Converted, ImportError> {
     check(dags, folders)?;
     let environment = Environment { filters: context::filters(), ..Environment::default() };
-    let shared = Shared { folders, engine: Engine::new(), environment: Arc::new(environment) };
+    let old = dags.iter().any(|dag| dag.version == Version::V1);
+    let names = match old {
+        true => context::airflow2::NAMES.to_vec(),
+        false => Context::all_names().collect(),
+    };
+    let shared = Shared { folders, engine: Engine::new(), environment: Arc::new(environment), context: names };
     let mut findings = Vec::new();
     let mut read = Vec::with_capacity(dags.len());
     for serialized in dags {
@@ -77,7 +84,6 @@ pub(super) fn convert(dags: &[SerializedDag], folders: &Folders) -> Result<Conve
         dag.assets().iter().for_each(|condition| known.add(condition));
     }
     known.name();
-    let old = dags.iter().any(|dag| dag.version == Version::V1);
     let mut files = Files::of(&read);
     let mut document = Map::new();
     if old {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::Shared;
 use crate::airflow::Folders;
-use crate::context::Context;
 use crate::jinja::ast::{Const, Expr, ExprKind, Piece, Stmt, StmtKind};
 use crate::jinja::{Engine, Environment, Syntax, globals, parse, split_template_path, visit};
 
@@ -86,6 +86,8 @@ pub(super) struct Look<'a> {
     engine: &'a Engine,
     environment: &'a Arc<Environment>,
     path: &'a [Utf8PathBuf],
+    /// Names of the template context.
+    context: &'a [&'static str],
     /// What was found.
     pub needs: Needs,
     /// Every text that was looked into.
@@ -94,8 +96,15 @@ pub(super) struct Look<'a> {
 
 impl<'a> Look<'a> {
     /// Looks in these folders.
-    pub fn new(engine: &'a Engine, environment: &'a Arc<Environment>, path: &'a [Utf8PathBuf]) -> Self {
-        Look { engine, environment, path, needs: Needs::default(), texts: Vec::new() }
+    pub fn new(shared: &'a Shared<'_>, path: &'a [Utf8PathBuf]) -> Self {
+        Look {
+            engine: &shared.engine,
+            environment: &shared.environment,
+            path,
+            context: &shared.context,
+            needs: Needs::default(),
+            texts: Vec::new(),
+        }
     }
 
     /// Takes a file by name, and what it names in turn.
@@ -157,9 +166,11 @@ impl<'a> Look<'a> {
             }
         });
         const SPECIAL: [&str; 6] = ["loop", "self", "super", "caller", "varargs", "kwargs"];
-        let context: Vec<&str> = Context::all_names().collect();
         let known = |name: &str| {
-            SPECIAL.contains(&name) || globals::NAMES.contains(&name) || context.contains(&name) || own.contains(name)
+            SPECIAL.contains(&name)
+                || globals::NAMES.contains(&name)
+                || self.context.contains(&name)
+                || own.contains(name)
         };
         self.needs.names.extend(read.iter().filter(|name| !known(name)).cloned());
     }

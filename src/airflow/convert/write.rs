@@ -279,6 +279,21 @@ impl Writer<'_> {
                 self.fields.push((field, value.clone()));
             }
         }
+        if operators::find(&task.operator).is_none() {
+            // What is not known to have a default is none.
+            let given: Vec<&String> = match &task.mapping {
+                Some(Mapping::Lists(lists)) => lists.iter().map(|(name, _)| name).collect(),
+                Some(Mapping::Dicts(dicts)) => dicts.iter().flat_map(Map::keys).collect(),
+                Some(Mapping::Unknown) | None => Vec::new(),
+            };
+            for name in &task.fields {
+                let argument = name.trim_start_matches('_');
+                let has = |known: &String| known == name || known == argument;
+                if !self.refused(name) && !partial.keys().any(has) && !given.iter().any(|known| has(known)) {
+                    partial.insert(argument.to_owned(), Json::Null);
+                }
+            }
+        }
         match &task.mapping {
             Some(Mapping::Lists(lists)) => {
                 out.insert("partial".into(), Json::Object(partial));
