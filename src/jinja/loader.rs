@@ -1,5 +1,6 @@
 //! Where included, imported and extended templates come from.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -56,8 +57,33 @@ impl FileSystemLoader {
     }
 }
 
+thread_local! {
+    static ASKED_FOR: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+}
+
+/// Does some work and says which templates it asked file system loaders for on this thread, by name and whether they were
+/// found or not; each once, in the order they were first asked for.
+pub fn recording_loads<T>(work: impl FnOnce() -> T) -> (T, Vec<String>) {
+    let outer = ASKED_FOR.replace(Some(Vec::new()));
+    let done = work();
+    let names = ASKED_FOR.replace(outer).unwrap_or_default();
+    names.iter().for_each(|name| record(name));
+    (done, names)
+}
+
+fn record(name: &str) {
+    ASKED_FOR.with_borrow_mut(|names| {
+        if let Some(names) = names
+            && !names.iter().any(|known| known == name)
+        {
+            names.push(name.to_owned());
+        }
+    });
+}
+
 impl Loader for FileSystemLoader {
     fn load(&self, name: &str) -> Result<Arc<str>, TemplateError> {
+        record(name);
         let pieces = split_template_path(name)?;
         for (folder, _) in &self.folders {
             let mut path = folder.clone();

@@ -156,7 +156,7 @@ impl<'a> Renderer<'a> {
                 value.to_python().map_err(|error| failed(&field.name, &error))
             };
             let name = field.name.clone();
-            RenderedField { name, file: None, rendered: template, given: true, reads_clock: false, value }
+            RenderedField { name, file: None, rendered: template, given: true, reads_clock: false, value, templates: Vec::new() }
         };
         let fields = task.fields.iter().filter(|field| field.value.is_some() || task.expands(&field.name)).map(field);
         TaskResult {
@@ -206,7 +206,7 @@ impl<'a> Renderer<'a> {
             if let Err(error) = value {
                 let value = Err(failed(name, error));
                 let (name, file) = (name.clone(), None);
-                let field = RenderedField { name, file, rendered: true, given: true, reads_clock: false, value };
+                let field = RenderedField { name, file, rendered: true, given: true, reads_clock: false, value, templates: Vec::new() };
                 fields.insert(at, field);
             }
         }
@@ -218,6 +218,9 @@ impl<'a> Renderer<'a> {
             });
             if let Some(file) = &mut field.file {
                 *file = self.template_path(dag, file);
+            }
+            for template in &mut field.templates {
+                *template = self.template_path(dag, template);
             }
             if let Err(error) = &mut field.value
                 && error.error.hint.is_none()

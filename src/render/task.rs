@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::FieldValue;
-use crate::jinja::{Engine, Environment, Names, Rendered, TemplateError, Trace, clock_reads, named};
+use crate::jinja::{Engine, Environment, Names, Rendered, TemplateError, Trace, clock_reads, named, recording_loads};
 use crate::python::{PyErr, Value};
 
 /// A field, or a place inside it: `env.REGION`, `arguments[0]`.
@@ -60,6 +60,8 @@ pub struct RenderedField {
     pub reads_clock: bool,
     /// The text, or the Python value (nested fields, native mode).
     pub value: Result<Value, Box<FieldError>>,
+    /// Names of all templates that were looked for: the file itself, what it includes, imports and extends.
+    pub templates: Vec<String>,
 }
 
 /// The template fields of one task, and the environment of its Dag.
@@ -107,7 +109,7 @@ impl TaskTemplates {
         if !value.truth() {
             let value = value.to_python().map_err(fail);
             let name = name.to_owned();
-            return RenderedField { name, file: None, rendered: false, given: true, reads_clock: false, value };
+            return RenderedField { name, file: None, rendered: false, given: true, reads_clock: false, value, templates: Vec::new() };
         }
         let file = match value {
             FieldValue::Str(text) if self.is_file(text) => Some(text.clone()),
@@ -124,7 +126,8 @@ impl TaskTemplates {
             })
         };
         let reads = clock_reads();
-        let value = value.map_strings(&mut string, &mut Vec::new()).map_err(|leaf| {
+        let (value, templates) = recording_loads(|| value.map_strings(&mut string, &mut Vec::new()));
+        let value = value.map_err(|leaf| {
             Box::new(FieldError {
                 path: FieldPath { field: name.to_owned(), inner: leaf.path },
                 shown: leaf.error.template.clone().or_else(|| leaf.file.clone()),
@@ -134,7 +137,7 @@ impl TaskTemplates {
             })
         });
         let reads_clock = clock_reads() != reads;
-        RenderedField { name: name.to_owned(), file, rendered: true, given: true, reads_clock, value }
+        RenderedField { name: name.to_owned(), file, rendered: true, given: true, reads_clock, value, templates }
     }
 
     fn is_file(&self, text: &str) -> bool {
