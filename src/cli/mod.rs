@@ -57,6 +57,7 @@ enum Command {
     /// Read Dags of Airflow into a pipeline
     Import(import::Args),
     /// What a change does to the rendered text: the same pipeline under two profiles of Airflow
+    /// What a change does to the rendered text and to the runs, each distinct change once
     Diff(diff::Args),
     /// Try one mapper, timetable or asset
     Inspect(inspect::Args),

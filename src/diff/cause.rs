@@ -205,7 +205,7 @@ impl<'a> Sources<'a> {
                 std::fs::write(path, content).ok()?;
             }
             let tree = Tree::of_folder(&root, &Wanted::Named(Vec::new()));
-            Indexed::of(side::pipeline(&tree, &self.path, Some(&self.name), None))
+            Indexed::of(side::pipeline(&tree, &self.path, Some(&self.name), None, &[]))
         };
         self.tried.get(at)?.get_or_init(make).as_ref()
     }

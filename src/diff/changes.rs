@@ -8,7 +8,7 @@ use super::cause::{Indexed, Subject};
 use super::compare::{Names, Options, Pair};
 use super::group::{group, shape};
 use super::hunk::{Hunk, Line, changed_lines, hunks_with};
-use super::model::{Cause, TextChange, ChangePlace, Diff, RunChange, RunValue, Status};
+use super::model::{Cause, ChangePlace, Diff, RunChange, RunValue, Status, TextChange};
 use super::pairs::{self, Placed, task_id};
 use super::side::{Operator, SideField, SidePipeline, SideRun, SideScenario};
 use super::sql;

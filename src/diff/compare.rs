@@ -25,6 +25,8 @@ pub struct Options {
     pub hunk: HunkOptions,
     /// SQL is compared in one layout.
     pub sql: bool,
+    /// Only these scenarios, by name; all without one.
+    pub scenarios: Vec<String>,
 }
 
 /// A pipeline on both sides or on one.
@@ -73,7 +75,9 @@ pub fn trees(base: &Tree, head: &Tree, options: &Options) -> Diff {
             // A pipeline that moved keeps one name: run ids hang on it.
             let name = new.or(old).map(|(path, _)| name_of(head, path));
             let render = |tree: &Tree, side: Option<&(Utf8PathBuf, Option<Files>)>| {
-                side.map(|(path, files)| side::pipeline(tree, path, name.as_deref(), files.as_ref()))
+                side.map(|(path, files)| {
+                    side::pipeline(tree, path, name.as_deref(), files.as_ref(), &options.scenarios)
+                })
             };
             let (one, other) = rayon::join(|| render(base, old), || render(head, new));
             let sources = match (&one, &other, old, new) {

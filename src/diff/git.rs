@@ -118,7 +118,7 @@ impl Repository {
         let bare = ask(&["--is-bare-repository"]).map_err(|error| {
             if error.message.contains("not a git repository") {
                 GitError {
-                    message: format!("{folder} is not in a git repository"),
+                    message: "there is no git repository here".to_owned(),
                     help: Some("name two folders, or run where the repository is".to_owned()),
                 }
             } else {

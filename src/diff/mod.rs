@@ -15,6 +15,7 @@ mod model;
 mod pairs;
 mod profiles;
 mod side;
+pub mod snapshots;
 mod source;
 mod sql;
 mod tree;

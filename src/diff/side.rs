@@ -120,8 +120,15 @@ impl SideField {
     }
 }
 
-/// Reads, plays and renders a pipeline of a tree. `name` is the pipeline's name in place of its folder's.
-pub fn pipeline(tree: &Tree, path: &Utf8Path, name: Option<&str>, files: Option<&Files>) -> SidePipeline {
+/// Reads, plays and renders a pipeline of a tree. `name` is the pipeline's name in place of its folder's; `scenarios` are the
+/// only ones, by name, if there are any.
+pub fn pipeline(
+    tree: &Tree,
+    path: &Utf8Path,
+    name: Option<&str>,
+    files: Option<&Files>,
+    scenarios: &[String],
+) -> SidePipeline {
     let hidden = |problems: Vec<Problem>| problems.into_iter().map(|problem| hide(tree, problem)).collect::<Vec<_>>();
     let full = if path.as_str().is_empty() { tree.root.clone() } else { tree.root.join(path) };
     let mut side = SidePipeline {
@@ -152,6 +159,9 @@ pub fn pipeline(tree: &Tree, path: &Utf8Path, name: Option<&str>, files: Option<
         .map(|(path, _)| path.as_path())
         .collect();
     let played: Vec<(SideScenario, Option<Masker>)> = pipeline::scenario_files(&loaded)
+        .into_iter()
+        .filter(|file| scenarios.is_empty() || scenarios.iter().any(|name| is_named(file, name)))
+        .collect::<Vec<_>>()
         .par_iter()
         .map(|file| {
             let mut scenario = SideScenario {
@@ -177,6 +187,10 @@ pub fn pipeline(tree: &Tree, path: &Utf8Path, name: Option<&str>, files: Option<
     side.masks = Masks(maskers.into_iter().flatten().map(Arc::new).collect());
     side.scenarios = Ok(scenarios);
     side
+}
+
+fn is_named(file: &Utf8Path, name: &str) -> bool {
+    file.file_stem() == Some(name) || file.file_name() == Some(name)
 }
 
 /// The name of a pipeline: its folder's, or for one that is the whole side a name that does not depend on where it lies.

@@ -127,6 +127,15 @@ impl Tree {
         Ok(Tree { root, notes, pipelines, _temporary: Some(temporary) })
     }
 
+    /// Names of the scenarios of all pipelines.
+    pub fn scenarios(&self) -> Vec<String> {
+        let is_file = |path: &Utf8Path| self.root.join(path).is_file();
+        let folders = self.pipelines.iter().map(|path| self.root.join(folder_of(path, &is_file)).join("scenarios"));
+        let files = folders.flat_map(|folder| folder.read_dir_utf8().into_iter().flatten().filter_map(Result::ok));
+        let stems = files.filter_map(|entry| entry.path().file_stem().map(str::to_owned));
+        stems.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
     /// Hides the folder's own path in a message: what is said must not depend on where a side lies.
     pub fn hide(&self, text: &str) -> String {
         text.replace(&format!("{}/", self.root), "").replace(self.root.as_str(), ".")

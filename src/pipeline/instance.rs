@@ -156,7 +156,15 @@ impl<'a> Renderer<'a> {
                 value.to_python().map_err(|error| failed(&field.name, &error))
             };
             let name = field.name.clone();
-            RenderedField { name, file: None, rendered: template, given: true, reads_clock: false, value, templates: Vec::new() }
+            RenderedField {
+                name,
+                file: None,
+                rendered: template,
+                given: true,
+                reads_clock: false,
+                value,
+                templates: Vec::new(),
+            }
         };
         let fields = task.fields.iter().filter(|field| field.value.is_some() || task.expands(&field.name)).map(field);
         TaskResult {
@@ -206,7 +214,15 @@ impl<'a> Renderer<'a> {
             if let Err(error) = value {
                 let value = Err(failed(name, error));
                 let (name, file) = (name.clone(), None);
-                let field = RenderedField { name, file, rendered: true, given: true, reads_clock: false, value, templates: Vec::new() };
+                let field = RenderedField {
+                    name,
+                    file,
+                    rendered: true,
+                    given: true,
+                    reads_clock: false,
+                    value,
+                    templates: Vec::new(),
+                };
                 fields.insert(at, field);
             }
         }

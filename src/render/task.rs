@@ -109,7 +109,15 @@ impl TaskTemplates {
         if !value.truth() {
             let value = value.to_python().map_err(fail);
             let name = name.to_owned();
-            return RenderedField { name, file: None, rendered: false, given: true, reads_clock: false, value, templates: Vec::new() };
+            return RenderedField {
+                name,
+                file: None,
+                rendered: false,
+                given: true,
+                reads_clock: false,
+                value,
+                templates: Vec::new(),
+            };
         }
         let file = match value {
             FieldValue::Str(text) if self.is_file(text) => Some(text.clone()),

@@ -3,6 +3,7 @@
 //! Text may hold colour codes; whoever prints it strips them where they do not belong.
 
 mod context;
+mod diff;
 mod explain;
 mod explain_datasets;
 mod json;
@@ -14,10 +15,11 @@ mod snapshot;
 mod trace;
 
 pub use context::{context_json, context_table};
+pub use diff::{COMMENT_LIMIT, Detail, diff_github, diff_json, diff_markdown, diff_sarif, diff_text};
 pub use explain::{Wanted, explain_json, explain_text, explainable};
 pub use explain_datasets::{explain_datasets_json, explain_datasets_text, explainable_datasets};
 pub use json::{render_json, render_jsonl, resolve_json, run_json};
-pub use problems::{Excerpt, excerpt, problems};
+pub use problems::{Excerpt, excerpt, plain_problems, problems};
 pub use profiles::{profiles_json, profiles_markdown, profiles_text};
 pub use render::{Shown, field_error, instant, render_text, run_heading};
 pub use resolve::resolve_text;

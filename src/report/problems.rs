@@ -69,6 +69,11 @@ pub fn problems(problems: &[Problem], colour: bool) -> String {
     text
 }
 
+/// Problems without colour codes.
+pub fn plain_problems(found: &[Problem]) -> String {
+    problems(found, false)
+}
+
 fn level(severity: Severity) -> Level<'static> {
     match severity {
         Severity::Error => Level::ERROR,

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::words;
 use super::sarif::{Finding, findings};
+use super::words;
 use crate::diff::Diff;
 
 /// One command a line, and a summary.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::diff::{Cause, Change, ChangePlace, Diff, Hunk, Tag};
+use crate::diff::{Cause, ChangePlace, Diff, Hunk, Tag, TextChange};
 
 /// A difference as JSON: everything there is, nothing summed up.
 pub fn diff_json(diff: &Diff) -> Json {
@@ -89,7 +89,7 @@ pub fn diff_json(diff: &Diff) -> Json {
     })
 }
 
-fn change(change: &Change) -> Json {
+fn change(change: &TextChange) -> Json {
     json!({
         "status": change.status,
         "hunk": hunk(&change.hunk),

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::Detail;
 use super::words;
-use crate::diff::{Change, Diff, Hunk};
+use crate::diff::{Diff, Hunk, TextChange};
 use crate::report::plain_problems;
 
 /// Most characters of a comment on GitHub.
@@ -117,7 +117,7 @@ fn fit(mut out: String, blocks: Vec<(String, &str, usize)>, limit: usize) -> Str
     out
 }
 
-fn change_block(diff: &Diff, change: &Change, detail: Detail) -> String {
+fn change_block(diff: &Diff, change: &TextChange, detail: Detail) -> String {
     let mut block = format!("**{}**", escape(&words::heading(diff, change)));
     if let Some(causes) = words::causes(&change.causes) {
         let _ = write!(block, "  \n{}", escape(&causes));
@@ -211,7 +211,8 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_counted() {
-        let blocks = vec![("a".repeat(300), "change", 24), ("b".repeat(900), "change", 7), ("c".repeat(100), "change", 1)];
+        let blocks =
+            vec![("a".repeat(300), "change", 24), ("b".repeat(900), "change", 7), ("c".repeat(100), "change", 1)];
         let text = fit("head\n".to_owned(), blocks, 1000);
         assert!(text.len() <= 1000, "{}", text.len());
         assert!(text.contains("ccc"), "{text}");

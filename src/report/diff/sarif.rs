@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::words;
-use crate::diff::{Cause, Change, Diff, Hunk, Status};
+use crate::diff::{Cause, Diff, Hunk, Status, TextChange};
 
 /// Lines of a hunk in a message; more are summed up.
 const LINES_SHOWN: usize = 40;
@@ -102,7 +102,7 @@ fn place(causes: &[Cause], fallback: String) -> (String, Option<usize>, Vec<(Str
     }
 }
 
-fn of_change(diff: &Diff, change: &Change) -> Finding {
+fn of_change(diff: &Diff, change: &TextChange) -> Finding {
     let first = change.places.first();
     let broken = first.is_some_and(|place| place.broken);
     let own = first.and_then(|place| place.file.as_ref()).filter(|_| change.status != Status::Removed);

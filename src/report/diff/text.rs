@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
-use super::words;
 use super::Detail;
-use crate::diff::{Change, Diff, Hunk, Status, Tag};
+use super::words;
+use crate::diff::{Diff, Hunk, Status, Tag, TextChange};
 use crate::report::problems;
 
 const BOLD: Style = Style::new().bold();
@@ -87,7 +87,7 @@ fn style(status: Status) -> Style {
     }
 }
 
-fn write_change(out: &mut String, diff: &Diff, change: &Change, detail: Detail) {
+fn write_change(out: &mut String, diff: &Diff, change: &TextChange, detail: Detail) {
     let _ = writeln!(out, "\n{BOLD}{}{BOLD:#}", words::one_line(&words::heading(diff, change)));
     let places = words::places(diff, change);
     let shown = if detail.all { places.len() } else { words::PLACES_SHOWN };

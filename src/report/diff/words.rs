@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use crate::diff::{
-    Cause, CauseKind, Change, ChangePlace, Counts, Diff, FileChange, FileKind, PipelineChange, Rename, RunChange, RunValue,
-    SideFailure, Status, group,
+    Cause, CauseKind, ChangePlace, Counts, Diff, FileChange, FileKind, PipelineChange, Rename, RunChange, RunValue,
+    SideFailure, Status, TextChange, group,
 };
 
 /// Places named one by one; more are summed up.
@@ -49,7 +49,7 @@ pub struct Where {
 }
 
 /// The places of a change, field by field.
-pub fn places(diff: &Diff, change: &Change) -> Vec<Where> {
+pub fn places(diff: &Diff, change: &TextChange) -> Vec<Where> {
     let several = several_pipelines(diff);
     let keyed = change.all_places().map(|place| ((&place.pipeline, &place.dag_id, &place.task, &place.field), place));
     let one = |group: crate::diff::Group<_, &ChangePlace>| {
@@ -62,12 +62,12 @@ pub fn places(diff: &Diff, change: &Change) -> Vec<Where> {
 }
 
 fn several_pipelines(diff: &Diff) -> bool {
-    let places = diff.changes.iter().flat_map(Change::all_places).map(|place| &place.pipeline);
+    let places = diff.changes.iter().flat_map(TextChange::all_places).map(|place| &place.pipeline);
     places.chain(diff.runs.iter().map(|run| &run.pipeline)).collect::<BTreeSet<_>>().len() > 1
 }
 
 /// `same change in 24 runs of combine.combine_stats.sql`
-pub fn heading(diff: &Diff, change: &Change) -> String {
+pub fn heading(diff: &Diff, change: &TextChange) -> String {
     let places = places(diff, change);
     let total: usize = places.iter().map(|place| place.runs.len()).sum();
     let broken = change.places.first().is_some_and(|place| place.broken);
@@ -86,7 +86,7 @@ pub fn heading(diff: &Diff, change: &Change) -> String {
             [(_, run)] => format!("{run}, {}", one.field),
             runs => format!("{} of {}", count(runs.len(), "run"), one.field),
         },
-        many => format!("{} of {}", count(total, "field"), count(tasks(change), "task")),
+        _ => format!("{} of {}", count(total, "field"), count(tasks(change), "task")),
     };
     let alike = match change.alike.len() {
         0 => String::new(),
@@ -95,7 +95,7 @@ pub fn heading(diff: &Diff, change: &Change) -> String {
     format!("{what} in {wherever}{alike}")
 }
 
-fn tasks(change: &Change) -> usize {
+fn tasks(change: &TextChange) -> usize {
     let task = |place: &ChangePlace| {
         let id = place.task.split('[').next().unwrap_or(&place.task).to_owned();
         (place.pipeline.clone(), place.dag_id.clone(), id)
@@ -174,8 +174,7 @@ pub fn run_groups(diff: &Diff) -> Vec<RunGroup<'_>> {
                 (_, true) => format!("change {}", names.join(", ")),
                 (_, false) => format!("changes {}", names.join(", ")),
             };
-            let heading =
-                format!("{pipeline} / {scenario}: {} of {dag_id} {verb}", count(group.members.len(), "run"));
+            let heading = format!("{pipeline} / {scenario}: {} of {dag_id} {verb}", count(group.members.len(), "run"));
             RunGroup { heading, runs: group.members }
         })
         .collect()
