@@ -1,6 +1,8 @@
 //! Collects what differs in runs and texts, and brings equal changes together.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+use std::rc::Rc;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -13,10 +15,15 @@ use super::pairs::{self, Placed, task_id};
 use super::side::{Operator, SideField, SidePipeline, SideRun, SideScenario};
 use super::sql;
 
-/// A hunk of a field, not yet grouped.
+/// A run of changed lines of a field, not yet grouped.
 struct Found {
     status: Status,
-    hunk: Hunk,
+    /// The hunk it is part of, and which one of all that is.
+    hunk: Rc<Hunk>,
+    hunk_number: usize,
+    /// Its lines among the hunk's, and which one of the hunk's runs of changed lines it is.
+    block: Range<usize>,
+    block_number: usize,
     place: ChangePlace,
     causes: Vec<Cause>,
 }
@@ -25,6 +32,7 @@ struct Found {
 pub(super) struct Collector<'o> {
     options: &'o Options,
     found: Vec<Found>,
+    hunks: usize,
     /// Fields that were to be compared as SQL and are not, by dialect.
     not_sql: HashMap<&'static str, usize>,
     /// Tasks that stand in another Dag or pipeline on the other side: new side or not, pipeline, Dag, task.
@@ -42,7 +50,7 @@ struct Both<'a> {
 
 impl<'o> Collector<'o> {
     pub fn new(options: &'o Options) -> Self {
-        Collector { options, found: Vec::new(), not_sql: HashMap::new(), moved: BTreeSet::new() }
+        Collector { options, found: Vec::new(), hunks: 0, not_sql: HashMap::new(), moved: BTreeSet::new() }
     }
 
     /// Compares runs and texts of a pipeline.
@@ -293,23 +301,32 @@ impl<'o> Collector<'o> {
         let (broken, mended) = (!old_fails && new_fails, old_fails && !new_fails && both.fields[1].is_some());
         counts.fields_broken += usize::from(broken);
         counts.fields_mended += usize::from(mended);
-        let label = |line: usize| line.max(1);
         for hunk in hunks {
-            let causes = self.causes(pairs, &both, &old, &hunk, is_sql.then_some(dialect).flatten());
-            let place = ChangePlace {
-                pipeline: pairs[1].path().to_owned(),
-                scenario: both.scenarios[1].to_owned(),
-                dag_id: both.runs[usize::from(both.fields[1].is_some())].dag_id.clone(),
-                task: shown.task.clone(),
-                field: shown.field.clone(),
-                run: both.runs[1].label.clone(),
-                file: shown.file.clone(),
-                old_start: label(hunk.old_start),
-                new_start: label(hunk.new_start),
-                broken,
-                mended,
-            };
-            self.found.push(Found { status, hunk, place, causes });
+            let hunk = Rc::new(hunk);
+            self.hunks += 1;
+            let mut blocks = hunk.blocks();
+            if blocks.is_empty() {
+                blocks.push(0..0);
+            }
+            for (block_number, block) in blocks.into_iter().enumerate() {
+                let part = hunk.part(block.clone(), 0);
+                let causes = self.causes(pairs, &both, &old, &part, is_sql.then_some(dialect).flatten());
+                let place = ChangePlace {
+                    pipeline: pairs[1].path().to_owned(),
+                    scenario: both.scenarios[1].to_owned(),
+                    dag_id: both.runs[usize::from(both.fields[1].is_some())].dag_id.clone(),
+                    task: shown.task.clone(),
+                    field: shown.field.clone(),
+                    run: both.runs[1].label.clone(),
+                    file: shown.file.clone(),
+                    old_start: part.old_start,
+                    new_start: part.new_start,
+                    broken,
+                    mended,
+                };
+                let hunk = Rc::clone(&hunk);
+                self.found.push(Found { status, hunk, hunk_number: self.hunks, block, block_number, place, causes });
+            }
         }
     }
 
@@ -371,16 +388,14 @@ impl<'o> Collector<'o> {
                 if count == 1 { "was" } else { "were" }
             ));
         }
+        let context = self.options.hunk.context;
         let keyed = self.found.into_iter().map(|found| {
-            let key = (
-                found.status,
-                changed_lines(std::slice::from_ref(&found.hunk)),
-                found.place.broken,
-                found.place.mended,
-            );
-            (key, found)
+            let lines = found.hunk.part(found.block.clone(), 0).lines;
+            ((found.status, lines, found.place.broken, found.place.mended), found)
         });
         let mut changes: Vec<TextChange> = Vec::new();
+        // The first member of the change before: neighbours that change in the very same places are one change.
+        let mut before: Option<(Vec<(usize, usize)>, Rc<Hunk>, Range<usize>)> = None;
         for group in group(keyed) {
             let mut members = group.members;
             let mut causes: Vec<Cause> = Vec::new();
@@ -390,9 +405,25 @@ impl<'o> Collector<'o> {
                 }
             }
             causes.sort();
-            let Some(hunk) = members.first().map(|found| found.hunk.clone()) else { continue };
+            let Some(first) = members.first() else { continue };
+            let (hunk, block) = (Rc::clone(&first.hunk), first.block.clone());
+            let numbers: Vec<(usize, usize)> =
+                members.iter().map(|found| (found.hunk_number, found.block_number)).collect();
+            let follows = |(known, _, _): &(Vec<(usize, usize)>, Rc<Hunk>, Range<usize>)| {
+                known.iter().map(|(hunk, block)| (*hunk, block + 1)).eq(numbers.iter().copied())
+            };
+            if let (Some(known), Some(change)) = (before.as_mut().filter(|known| follows(known)), changes.last_mut())
+                && change.causes == causes
+            {
+                known.0 = numbers;
+                known.2.end = block.end;
+                change.hunk = known.1.part(known.2.clone(), context);
+                continue;
+            }
             let places = members.into_iter().map(|found| found.place).collect();
-            changes.push(TextChange { status: group.key.0, hunk, places, alike: Vec::new(), causes });
+            let part = hunk.part(block.clone(), context);
+            changes.push(TextChange { status: group.key.0, hunk: part, places, alike: Vec::new(), causes });
+            before = Some((numbers, hunk, block));
         }
         // The same change with other numbers in it, run by run.
         let keyed = changes.into_iter().map(|change| {

@@ -1,6 +1,7 @@
 //! Hunks of two texts, line by line.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use regex::Regex;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
@@ -124,6 +125,37 @@ impl Hunk {
             new += usize::from(line.tag != Tag::Delete);
         }
         (removed, added)
+    }
+
+    /// Where runs of changed lines stand among the lines of the hunk.
+    pub fn blocks(&self) -> Vec<Range<usize>> {
+        let mut blocks: Vec<Range<usize>> = Vec::new();
+        for (at, _) in self.lines.iter().enumerate().filter(|(_, line)| line.tag != Tag::Equal) {
+            match blocks.last_mut().filter(|block| block.end == at) {
+                Some(block) => block.end = at + 1,
+                None => blocks.push(at..at + 1),
+            }
+        }
+        blocks
+    }
+
+    /// A part of the hunk, with so many unchanged lines around it as there are.
+    #[must_use]
+    pub fn part(&self, range: Range<usize>, context: usize) -> Hunk {
+        let same = |line: &&Line| line.tag == Tag::Equal;
+        let before = self.lines.get(..range.start).unwrap_or_default().iter().rev().take(context).take_while(same);
+        let after = self.lines.get(range.end..).unwrap_or_default().iter().take(context).take_while(same);
+        let (start, end) = (range.start - before.count(), range.end + after.count());
+        let lines = self.lines.get(start..end).unwrap_or_default().to_vec();
+        let count = |lines: &[Line], other: Tag| lines.iter().filter(|line| line.tag != other).count();
+        let skipped = self.lines.get(..start).unwrap_or_default();
+        Hunk {
+            old_start: self.old_start + count(skipped, Tag::Insert),
+            old_lines: count(&lines, Tag::Insert),
+            new_start: self.new_start + count(skipped, Tag::Delete),
+            new_lines: count(&lines, Tag::Delete),
+            lines,
+        }
     }
 
     /// Every line passed through `change`, such as a masker of secrets.
@@ -327,6 +359,15 @@ mod tests {
         };
         assert!(hunks_with("-- made at 1\nx\n", "-- made at 2\nx\n", &lines).is_empty());
         assert_eq!(bodies("-- made at 1\nx\ny\n", "-- made at 2\nx\nz\n", &lines), ["@@ -2,2 +2,2 @@\n x\n-y\n+z\n"]);
+    }
+
+    #[test]
+    fn a_hunk_has_parts() {
+        let found = hunks("a\nb\nc\nd\n", "a\nB\nc\nD\n", 3);
+        let parts: Vec<Hunk> = found[0].blocks().into_iter().map(|block| found[0].part(block, 1)).collect();
+        assert_eq!(parts.len(), 2);
+        assert_eq!(format!("{} {}", parts[0].heading(), parts[0].body()), "@@ -1,3 +1,3 @@  a\n-b\n+B\n c\n");
+        assert_eq!(format!("{} {}", parts[1].heading(), parts[1].body()), "@@ -3,2 +3,2 @@  c\n-d\n+D\n");
     }
 
     #[test]
