@@ -11,10 +11,20 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::pipeline::{self, Pipeline, Problem, yaml};
 
+#[cfg(feature = "api")]
+pub mod api;
 mod convert;
 pub mod dags;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub mod db;
+mod error;
+mod metadata;
 pub mod serialized;
+pub mod sweep;
+pub mod verify;
 
+pub use error::SourceError;
+pub use metadata::{Needs, PreviousRun, StoredInstance, StoredRun, Surrounding, Values};
 pub use serialized::SerializedDag;
 
 /// Where files of templates are looked for: what serialized Dags do not hold.

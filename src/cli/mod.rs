@@ -13,6 +13,7 @@ mod completions;
 mod context;
 mod diff;
 mod diff_profiles;
+mod definitions;
 #[cfg(feature = "sqlite")]
 mod emit;
 mod explain;
@@ -32,13 +33,16 @@ mod queue;
 mod queue_store;
 mod render;
 mod render_jsonl;
+mod render_source;
 mod resolve;
 mod review;
 mod schema;
 mod select;
 mod snapshot;
+mod source_args;
 #[cfg(feature = "sqlite")]
 mod tick;
+mod verify;
 
 pub use outcome::{Exit, Failure, Io, Outcome};
 
@@ -74,6 +78,8 @@ enum Command {
     Snapshot(snapshot::Args),
     /// Accept or reject pending snapshots
     Review(review::Args),
+    /// Render every run of an Airflow that has stored rendered fields, and compare
+    Verify(verify::Args),
     /// Record an asset event in a stored queue
     #[cfg(feature = "sqlite")]
     Emit(emit::Args),
@@ -102,6 +108,7 @@ fn dispatch(command: &Command, io: &mut Io<'_>) -> Outcome {
         Command::Explain(args) => explain::run(args, io),
         Command::Snapshot(args) => snapshot::run(args, io),
         Command::Review(args) => review::run(args, io),
+        Command::Verify(args) => verify::run(args, io),
         #[cfg(feature = "sqlite")]
         Command::Emit(args) => emit::run(args, io),
         #[cfg(feature = "sqlite")]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::python::{
     self, Args, CmpOp, Dict, HashKey, Interp, PyErr, PyObject, PyResult, Sig, Value, downcast, object, repr_str,
 };
-use crate::run::{Json, Validator};
+use crate::run::{Json, JsonMap, Validator, readable_json, unreadable_error};
 
 use super::Shared;
 use super::convert;
@@ -32,6 +32,8 @@ struct Connection {
     password: Option<String>,
     port: Option<i128>,
     extra: Option<String>,
+    /// Fields that are there and cannot be read.
+    unreadable: JsonMap,
 }
 
 /// A connection of these fields; `None` when they do not have the types Airflow asks for.
@@ -42,6 +44,9 @@ pub(super) fn from_fields(conn_id: &str, fields: &Json) -> Option<Value> {
 impl ConnectionAccessor {
     fn read(&self, conn_id: &str) -> PyResult {
         let raw = self.shared.run.connections.get(conn_id);
+        if let Some(error) = raw.and_then(unreadable_error) {
+            return Err(error);
+        }
         // one that does not validate is as good as none: the backend that raised is passed over
         match raw.and_then(|raw| Connection::read(conn_id, raw)) {
             Some(connection) => Ok(object(connection)),
@@ -58,6 +63,21 @@ impl ConnectionAccessor {
 
 impl Connection {
     fn read(conn_id: &str, raw: &Json) -> Option<Self> {
+        let mut readable = raw.clone();
+        let mut unreadable = JsonMap::new();
+        if let Some(fields) = readable.as_object_mut() {
+            let hidden: Vec<String> = fields
+                .iter()
+                .filter(|(_, value)| unreadable_error(value).is_some())
+                .map(|(name, _)| name.clone())
+                .collect();
+            for name in hidden {
+                if let Some(marker) = fields.shift_remove(&name) {
+                    unreadable.insert(name, marker);
+                }
+            }
+        }
+        let raw = &readable;
         let mut v = Validator::new("ConnectionResult");
         v.model(raw)?;
         let connection = Connection {
@@ -69,13 +89,28 @@ impl Connection {
             password: v.field(raw, "password", false, Validator::opt_string),
             port: v.field(raw, "port", false, Validator::opt_int),
             extra: v.field(raw, "extra", false, Validator::opt_string),
+            unreadable,
         };
         matches!(v.finish(), Ok(None)).then_some(connection)
     }
 
+    /// The error of a field that cannot be read.
+    fn refuse(&self, field: &str) -> PyResult<()> {
+        self.unreadable.get(field).and_then(unreadable_error).map_or(Ok(()), Err)
+    }
+
+    /// The error of what reads every field.
+    fn refuse_any(&self) -> PyResult<()> {
+        self.unreadable.values().find_map(unreadable_error).map_or(Ok(()), Err)
+    }
+
     fn extra_dejson(&self, it: &mut dyn Interp) -> PyResult {
         let empty = || python::str_dict(Vec::<(&str, Value)>::new());
-        match self.extra.as_deref() {
+        let json = self.unreadable.get("extra").and_then(readable_json);
+        if json.is_none() {
+            self.refuse("extra")?;
+        }
+        match self.extra.as_deref().or(json) {
             None | Some("") => Ok(empty()),
             Some(extra) => match python::json::loads(extra, it) {
                 Err(error) if error.class == "JSONDecodeError" => Ok(empty()),
@@ -85,6 +120,7 @@ impl Connection {
     }
 
     fn uri(&self, it: &mut dyn Interp) -> PyResult<String> {
+        self.refuse_any()?;
         let mut uri = if self.conn_type.is_empty() {
             "//".to_owned()
         } else {
@@ -134,6 +170,7 @@ impl Connection {
 
     /// `to_dict()`, without the check that it is JSON: everything in it came from JSON.
     fn to_dict(&self, prune_empty: bool, with_id: bool, it: &mut dyn Interp) -> PyResult {
+        self.refuse_any()?;
         let mut pairs = Vec::new();
         if with_id {
             pairs.push(("conn_id", Value::from(self.conn_id.as_str())));
@@ -216,7 +253,9 @@ impl PyObject for ConnectionAccessor {
             return Ok(bound.get(1).copied().flatten().cloned().unwrap_or_else(python::none));
         };
         match self.read(conn_id) {
-            Err(_) => Ok(bound.get(1).copied().flatten().cloned().unwrap_or_else(python::none)),
+            Err(error) if error.class == "AirflowNotFoundException" => {
+                Ok(bound.get(1).copied().flatten().cloned().unwrap_or_else(python::none))
+            }
             result => result,
         }
     }
@@ -251,6 +290,7 @@ impl PyObject for Connection {
     }
 
     fn repr(&self, _it: &mut dyn Interp) -> PyResult<String> {
+        self.refuse_any()?;
         let text = |text: &Option<String>| text.as_deref().map_or_else(|| "None".to_owned(), repr_str);
         Ok(format!(
             "Connection(conn_id={}, conn_type={}, description=None, host={}, schema={}, login={}, password={}, port={}, \
@@ -267,6 +307,9 @@ impl PyObject for Connection {
     }
 
     fn getattr(&self, name: &str, it: &mut dyn Interp) -> Option<PyResult> {
+        if let Err(error) = self.refuse(name) {
+            return Some(Err(error));
+        }
         Some(Ok(match name {
             "conn_id" => Value::from(self.conn_id.as_str()),
             "conn_type" => Value::from(self.conn_type.as_str()),
@@ -324,6 +367,9 @@ impl PyObject for Connection {
 
     fn compare(&self, op: CmpOp, other: &Value, _it: &mut dyn Interp) -> Option<PyResult<bool>> {
         let other = downcast::<Connection>(other)?;
+        if let Err(error) = self.refuse_any().and_then(|()| other.refuse_any()) {
+            return Some(Err(error));
+        }
         match op {
             CmpOp::Eq => Some(Ok(self == other)),
             CmpOp::Ne => Some(Ok(self != other)),

@@ -5,6 +5,7 @@ use crate::python::{
 };
 
 use super::Shared;
+use crate::run::{readable_json, unreadable_error};
 
 /// Reads Airflow variables by attribute.
 #[derive(Debug)]
@@ -47,11 +48,15 @@ fn not_found(key: &str) -> PyErr {
 
 impl VariableAccessor {
     fn read(&self, key: &str, it: &mut dyn Interp) -> PyResult {
-        let Some(serde_json::Value::String(raw)) = self.shared.run.variables.get(key) else {
-            return Err(not_found(key));
+        let raw = match self.shared.run.variables.get(key) {
+            Some(serde_json::Value::String(raw)) => raw.as_str(),
+            other => match other.and_then(readable_json).filter(|_| self.deserialize_json) {
+                Some(text) => text,
+                None => return Err(other.and_then(unreadable_error).unwrap_or_else(|| not_found(key))),
+            },
         };
         if !self.deserialize_json {
-            return Ok(Value::from(raw.as_str()));
+            return Ok(Value::from(raw));
         }
         // a value that is no JSON makes the backend look as if it had no such variable
         match python::json::loads(raw, it) {

@@ -205,6 +205,9 @@ fn deserialize(value: &Json) -> PyResult {
     if !crate::run::passes_the_wire(value) {
         return Err(crate::run::int_overflow());
     }
+    if let Some(error) = crate::run::unreadable_error(value) {
+        return Err(error);
+    }
     refuse_serialized(value, 0)?;
     convert::json(value)
 }

@@ -68,6 +68,7 @@ pub struct Renderer<'a> {
     pub(super) datasets: Option<Arc<DatasetPlay>>,
     pub(super) variables: Map<String, Json>,
     pub(super) connections: Map<String, Json>,
+    missing_xcom: MissingXCom,
     words: Mutex<BTreeMap<(String, String), Arc<Vec<&'static str>>>>,
     /// A map index that is asked for; all of them without.
     pub map_index: Option<usize>,
@@ -96,6 +97,7 @@ impl<'a> Renderer<'a> {
             datasets: None,
             variables: merged(&pipeline.variables, &scenario.variables),
             connections: merged(&pipeline.connections, &scenario.connections),
+            missing_xcom: MissingXCom::Refuse,
             words: Mutex::default(),
             map_index: None,
             trace: Trace::Off,
@@ -108,6 +110,18 @@ impl<'a> Renderer<'a> {
         self.dag_runs = Arc::new(played.runs.iter().map(|run| run.wire.clone()).collect());
         self.datasets.clone_from(&played.datasets);
         self.events = Some(Arc::new(stored_events(self.pipeline, played)));
+        self
+    }
+
+    /// Gives the event table and the runs behind events as an Airflow has them. `xcoms` says that the scenario holds every
+    /// XCom of the run: one that is not there does not exist.
+    #[must_use]
+    pub fn with_stored(mut self, events: Option<Arc<Vec<StoredEvent>>>, dag_runs: Arc<Vec<Json>>, xcoms: bool) -> Self {
+        self.events = events;
+        self.dag_runs = dag_runs;
+        if xcoms {
+            self.missing_xcom = MissingXCom::None;
+        }
         self
     }
 
@@ -316,7 +330,10 @@ impl<'a> Renderer<'a> {
         ti.try_number = given("try_number").unwrap_or(1);
         ti.max_tries = given("max_tries").unwrap_or_else(|| i128::from(task.retries));
         ti.map_index = Some(if task.mapped { i128::from(map_index) } else { given("map_index").unwrap_or(-1) });
-        ti.start_date = run.run.start_date;
+        ti.start_date = match self.scenario.ti.get("start_date").and_then(Json::as_str) {
+            Some(date) => DateTime::parse_from_rfc3339(date).ok().map(|date| date.to_utc()),
+            None => run.run.start_date,
+        };
         let mut document = Run::new((*run.run).clone(), ti);
         document.params.clone_from(&dag.params);
         document.params.extend(task.params.clone());
@@ -367,7 +384,7 @@ impl<'a> Renderer<'a> {
                     .collect(),
                 ..TaskInfo::default()
             },
-            missing_xcom: MissingXCom::Refuse,
+            missing_xcom: self.missing_xcom,
             assets: self.pipeline.assets.iter().map(|def| def.asset.clone()).collect(),
             asset_events: self.events.clone(),
             dag_runs: self.dag_runs.clone(),

@@ -13,6 +13,7 @@ mod render;
 mod resolve;
 mod snapshot;
 mod trace;
+mod verify;
 
 pub use context::{context_json, context_table};
 pub use diff::{COMMENT_LIMIT, Detail, diff_github, diff_json, diff_markdown, diff_sarif, diff_text};
@@ -25,3 +26,4 @@ pub use render::{Shown, field_error, instant, render_text, run_heading};
 pub use resolve::resolve_text;
 pub use snapshot::{group_text, hunks_text, paths_text, snapshot_text, visible};
 pub use trace::{decision_text, pending_text};
+pub use verify::{verify_json, verify_text};

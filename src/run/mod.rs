@@ -10,6 +10,7 @@ mod document;
 pub mod rest;
 mod state;
 mod task_instance;
+mod unreadable;
 mod validation;
 
 pub use dag_run::{
@@ -18,6 +19,7 @@ pub use dag_run::{
 pub use document::{Connections, Run, XCom};
 pub use state::{DagRunState, DagRunType, TaskInstanceState};
 pub use task_instance::TaskInstance;
+pub use unreadable::{readable_json, unreadable, unreadable_error, unreadable_text};
 pub use validation::Validator;
 pub(crate) use validation::{int_overflow, passes_the_wire};
 

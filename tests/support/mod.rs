@@ -13,6 +13,7 @@ use std::process::{Command, Output, Stdio};
 pub struct Project {
     dir: tempfile::TempDir,
     stdin: Option<String>,
+    env: Vec<(String, String)>,
 }
 
 /// What a command did: everything is compared exactly.
@@ -24,7 +25,7 @@ pub struct Ran {
 
 impl Project {
     pub fn new() -> Self {
-        Project { dir: tempfile::tempdir().unwrap(), stdin: None }
+        Project { dir: tempfile::tempdir().unwrap(), stdin: None, env: Vec::new() }
     }
 
     /// Adds a file; a common indent is removed from its lines.
@@ -54,6 +55,12 @@ impl Project {
 
     pub fn stdin(mut self, text: &str) -> Self {
         self.stdin = Some(text.to_owned());
+        self
+    }
+
+    /// Sets a variable of the environment; the last of a name counts.
+    pub fn env(mut self, name: &str, value: &str) -> Self {
+        self.env.push((name.to_owned(), value.to_owned()));
         self
     }
 
@@ -88,6 +95,7 @@ impl Project {
     pub fn run(&self, args: &[&str]) -> Ran {
         let mut command = Command::new(env!("CARGO_BIN_EXE_partita"));
         command.args(args).current_dir(self.dir.path()).env_clear();
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();

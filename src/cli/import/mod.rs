@@ -4,7 +4,7 @@ use clap::Subcommand;
 
 use super::{Io, Outcome};
 
-mod output;
+pub mod output;
 mod serialized;
 mod source;
 

@@ -47,6 +47,11 @@ impl ImportedArgs {
         Ok(Some(imported.pipeline))
     }
 
+    /// True when they name Dags, and not only folders for templates.
+    pub fn names_dags(&self) -> bool {
+        self.serialized.is_some()
+    }
+
     /// True when any of these options is given.
     pub fn any(&self) -> bool {
         self.serialized.is_some() || self.dags_folder.is_some() || !self.template_searchpath.is_empty()

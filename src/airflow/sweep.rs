@@ -1,0 +1,203 @@
+//! Every run that has stored rendered fields, rendered again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+
+use serde_json::Value as Json;
+
+use super::verify::{Known, Verdict, Verified, verify};
+use super::{Needs, SourceError, StoredInstance, StoredRun, Surrounding, Values};
+use crate::jinja::Engine;
+use crate::pipeline::Pipeline;
+
+/// A page of runs, and where the next one begins.
+pub type Page = (Vec<StoredRun>, Option<i64>);
+
+/// Where runs come from: a metadata database or the REST API.
+pub trait Runs {
+    /// The runs of a Dag that have rendered fields, a page at a time: `after` is what the page before returned, 0 at first.
+    ///
+    /// # Errors
+    /// A source that cannot be read.
+    fn rendered_runs(&mut self, dag_id: &str, needs: Needs, after: i64) -> Result<Page, SourceError>;
+
+    /// Events and the runs behind them, as far as templates of this text read them.
+    ///
+    /// # Errors
+    /// A source that cannot be read.
+    fn surrounding(&mut self, text: &str) -> Result<Surrounding, SourceError>;
+
+    /// The serialized Dag of a version, or the latest one; `None` when the source has none.
+    ///
+    /// # Errors
+    /// A source that cannot be read.
+    fn serialized(&mut self, dag_id: &str, version: Option<&str>) -> Result<Option<SerializedRow>, SourceError>;
+
+    /// What templates of this text read and the source does not tell; `None` when it tells everything.
+    fn untold(&self, text: &str) -> Option<String>;
+}
+
+/// A serialized Dag as a source has it.
+#[derive(Debug, Clone)]
+pub struct SerializedRow {
+    /// The Dag.
+    pub dag_id: String,
+    /// The Dag version it belongs to.
+    pub version: String,
+    /// Its number, from 1.
+    pub number: i64,
+    /// `serialized_dag.data`, decompressed.
+    pub data: Json,
+    /// `dag.is_paused`
+    pub is_paused: bool,
+}
+
+/// Gives the Dag of a version: of the source itself or from elsewhere.
+pub type Define<'a> = dyn FnMut(&mut dyn Runs, &str, Option<&str>) -> Result<Definition, SourceError> + 'a;
+
+/// A Dag ready for rendering.
+#[derive(Debug, Clone)]
+pub struct Definition {
+    /// The pipeline it is in.
+    pub pipeline: Arc<Pipeline>,
+    /// The text of its templates: what they may read is told from it.
+    pub text: Arc<str>,
+}
+
+/// What a sweep came to.
+#[derive(Debug, Clone, Default)]
+pub struct Summary {
+    /// Task instances with stored rendered fields.
+    pub total: usize,
+    /// Those that render as stored.
+    pub equal: usize,
+    /// Of these, how many have fields that Airflow cut.
+    pub cut: usize,
+    /// Of these, how many have fields that hold masked values.
+    pub masked: usize,
+    /// Those that do not.
+    pub different: Vec<Verified>,
+    /// Those that could not be compared.
+    pub not_compared: Vec<Verified>,
+}
+
+impl Summary {
+    /// True when every task instance renders as stored.
+    pub fn is_clean(&self) -> bool {
+        self.equal == self.total
+    }
+
+    fn add(&mut self, verified: Verified) {
+        self.total += 1;
+        match &verified.verdict {
+            Verdict::Equal { cut, masked } => {
+                self.equal += 1;
+                self.cut += usize::from(!cut.is_empty());
+                self.masked += usize::from(!masked.is_empty());
+            }
+            Verdict::Different(_) => self.different.push(verified),
+            Verdict::NotCompared(_) => self.not_compared.push(verified),
+        }
+    }
+}
+
+/// Verifies every run of these Dags. `define` gives the Dag of a version; an error of it counts for every task instance of
+/// that version.
+///
+/// # Errors
+/// A source that cannot be read.
+pub fn sweep(
+    source: &mut dyn Runs,
+    dag_ids: &[String],
+    values: &Values,
+    define: &mut Define<'_>,
+) -> Result<Summary, SourceError> {
+    let engine = Engine::new();
+    let mut summary = Summary::default();
+    for dag_id in dag_ids {
+        let mut definitions: BTreeMap<Option<String>, Result<Definition, SourceError>> = BTreeMap::new();
+        // What the latest version reads is asked for; an older version that reads more asks for itself.
+        let mut needs = Needs { xcom: true, previous: true };
+        if let Ok(latest) = define(source, dag_id, None) {
+            needs = Needs::of(&latest.text);
+            definitions.insert(None, Ok(latest));
+        }
+        let mut surrounding = Surrounding::default();
+        let mut surrounding_of = String::new();
+        let mut after = 0;
+        loop {
+            let (mut runs, mut next) = source.rendered_runs(dag_id, needs, after)?;
+            for version in runs.iter().flat_map(versions) {
+                if !definitions.contains_key(&version) {
+                    definitions.insert(version.clone(), define(source, dag_id, version.as_deref()));
+                }
+            }
+            let wanted = definitions.values().flatten().map(|definition| Needs::of(&definition.text));
+            let wanted = wanted
+                .fold(needs, |all, one| Needs { xcom: all.xcom || one.xcom, previous: all.previous || one.previous });
+            if wanted != needs {
+                needs = wanted;
+                (runs, next) = source.rendered_runs(dag_id, needs, after)?;
+            }
+            let text: String = definitions.values().flatten().map(|definition| &*definition.text).collect();
+            if text != surrounding_of {
+                surrounding = source.surrounding(&text)?;
+                surrounding_of = text;
+            }
+            let untold: BTreeMap<&str, String> = definitions
+                .values()
+                .flatten()
+                .filter_map(|definition| Some((&*definition.text, source.untold(&definition.text)?)))
+                .collect();
+            let known = Known { values, surrounding: &surrounding, xcoms: needs.xcom };
+            let rows: Vec<(&StoredRun, &StoredInstance)> =
+                runs.iter().flat_map(|run| run.instances.iter().map(move |instance| (run, instance))).collect();
+            let verified: Vec<Option<Verified>> = rows
+                .par_iter()
+                .map(|(run, instance)| {
+                    match definitions.get(&version_of(run, instance)).or_else(|| definitions.get(&None)) {
+                        Some(Ok(definition)) if untold.contains_key(&*definition.text) => {
+                            not_defined(run, instance, untold.get(&*definition.text).map_or("", String::as_str))
+                        }
+                        Some(Ok(definition)) => verify(&engine, &definition.pipeline, run, instance, known),
+                        Some(Err(error)) => not_defined(run, instance, &error.message),
+                        None => not_defined(run, instance, "its Dag is not there"),
+                    }
+                })
+                .collect();
+            verified.into_iter().flatten().for_each(|verified| summary.add(verified));
+            match next {
+                Some(id) => after = id,
+                None => break,
+            }
+        }
+    }
+    Ok(summary)
+}
+
+fn versions(run: &StoredRun) -> Vec<Option<String>> {
+    run.instances
+        .iter()
+        .filter(|instance| instance.rendered.is_some())
+        .map(|instance| version_of(run, instance))
+        .collect()
+}
+
+/// The Dag version a task instance ran.
+pub fn version_of(run: &StoredRun, instance: &StoredInstance) -> Option<String> {
+    instance.version.clone().or_else(|| run.version.clone())
+}
+
+fn not_defined(run: &StoredRun, instance: &StoredInstance, why: &str) -> Option<Verified> {
+    instance.rendered.as_ref()?;
+    Some(Verified {
+        dag_id: run.dag_id.clone(),
+        run_id: run.run_id.clone(),
+        partition_key: run.partition_key().map(str::to_owned),
+        task_id: instance.task_id.clone(),
+        map_index: instance.map_index,
+        verdict: Verdict::NotCompared(vec![super::verify::Obstacle { field: String::new(), reason: why.to_owned() }]),
+    })
+}

@@ -1,0 +1,118 @@
+//! Where the templates of an Airflow's runs come from: its own serialized Dags, or a pipeline that is named.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use camino::Utf8PathBuf;
+
+use super::import::ImportedArgs;
+use super::{Failure, Io, select};
+use crate::airflow::sweep::{Definition, Runs, SerializedRow};
+use crate::airflow::{Finding, Folders, SerializedDag, SourceError, import};
+use crate::pipeline;
+use crate::report;
+
+/// What templates of a pipeline may read: their files are not looked into.
+const EVERYTHING: &str = "xcom prev_ inlet_events";
+
+/// Dags by version, made when they are first asked for.
+#[derive(Debug, Default)]
+pub struct Definitions {
+    folders: Folders,
+    given: Option<Definition>,
+    made: BTreeMap<(String, Option<String>), Result<Definition, SourceError>>,
+    /// What is to be said about the Dags that were made.
+    pub findings: Vec<Finding>,
+}
+
+impl Definitions {
+    /// Templates of a pipeline or of serialized Dags if one of them is named; else those of the source itself, with files
+    /// from the folders.
+    ///
+    /// # Errors
+    /// A pipeline or Dags that cannot be read.
+    pub fn new(
+        pipeline: Option<&Utf8PathBuf>,
+        imported: &ImportedArgs,
+        dags: &[String],
+        io: &mut Io<'_>,
+    ) -> Result<Self, Failure> {
+        let mut definitions = Definitions {
+            folders: Folders {
+                dags: imported.dags_folder.clone(),
+                template_searchpath: imported.template_searchpath.clone(),
+            },
+            ..Definitions::default()
+        };
+        let given = match pipeline {
+            Some(path) => {
+                let loaded =
+                    pipeline::load(path).map_err(|problems| Failure::Report(report::problems(&problems, true)))?;
+                select::warn(&loaded.warnings, io)?;
+                Some(loaded)
+            }
+            None if imported.names_dags() => imported.pipeline(dags, io)?,
+            None => None,
+        };
+        definitions.given = given.map(|pipeline| Definition { pipeline: Arc::new(pipeline), text: EVERYTHING.into() });
+        Ok(definitions)
+    }
+
+    /// The pipeline that was named.
+    pub fn given(&self) -> Option<&Definition> {
+        self.given.as_ref()
+    }
+
+    /// The Dag of a version, or the latest.
+    ///
+    /// # Errors
+    /// A source that has it not, or a Dag that cannot be imported.
+    pub fn define(
+        &mut self,
+        source: &mut dyn Runs,
+        dag_id: &str,
+        version: Option<&str>,
+    ) -> Result<Definition, SourceError> {
+        if let Some(given) = &self.given {
+            return Ok(given.clone());
+        }
+        let key = (dag_id.to_owned(), version.map(str::to_owned));
+        if let Some(made) = self.made.get(&key) {
+            return made.clone();
+        }
+        let made = self.make(source, dag_id, version);
+        self.made.insert(key, made.clone());
+        made
+    }
+
+    fn make(&mut self, source: &mut dyn Runs, dag_id: &str, version: Option<&str>) -> Result<Definition, SourceError> {
+        let row = source.serialized(dag_id, version)?.ok_or_else(|| {
+            SourceError::new(match version {
+                Some(_) => format!("the version of the Dag {dag_id} that it ran is gone"),
+                None => format!("there is no serialized Dag {dag_id}"),
+            })
+        })?;
+        let imported = imported(vec![row], &self.folders)?;
+        self.findings.extend(imported.findings.iter().cloned());
+        let mut text = imported.document.clone();
+        imported.files.iter().for_each(|(_, file)| text.push_str(file));
+        Ok(Definition { pipeline: Arc::new(imported.pipeline), text: text.into() })
+    }
+}
+
+/// Rows of serialized Dags as a pipeline.
+///
+/// # Errors
+/// Dags that cannot be imported.
+pub fn imported(rows: Vec<SerializedRow>, folders: &Folders) -> Result<crate::airflow::Imported, SourceError> {
+    let explain =
+        |error: crate::airflow::ImportError| SourceError { message: error.to_string(), help: error.help.clone() };
+    let mut dags = Vec::with_capacity(rows.len());
+    for row in rows {
+        let origin = format!("{} (version {})", row.dag_id, row.number);
+        let mut dag = SerializedDag::from_json(row.data, &origin).map_err(explain)?;
+        dag.is_paused = Some(row.is_paused);
+        dags.push(dag);
+    }
+    import(&dags, folders).map_err(explain)
+}
