@@ -327,10 +327,9 @@ fn values_that_the_api_masks() {
         )
         .run(&[
             "render",
+            "p",
             "--api",
             &url,
-            "--pipeline",
-            "p",
             "--dag",
             "plain_daily",
             "--run-id",

@@ -121,6 +121,14 @@ impl PlayArgs {
         Ok(())
     }
 
+    /// True when an option says what happens, and not only which of the runs are meant.
+    pub fn says_what_happens(&self) -> bool {
+        let mut rest = self.clone();
+        rest.dag.clear();
+        rest.partition_key = None;
+        rest.any()
+    }
+
     /// True when any of these options is given.
     pub fn any(&self) -> bool {
         #[cfg(feature = "sqlite")]

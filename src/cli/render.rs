@@ -5,9 +5,11 @@ use std::fs;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::Value as Json;
 
+use super::definitions::Definitions;
 use super::import::ImportedArgs;
 use super::play_args::{self, PlayArgs};
-use super::{Exit, Failure, Io, Outcome, render_jsonl, select};
+use super::source_args::SourceArgs;
+use super::{Exit, Failure, Io, Outcome, render_jsonl, render_source, select};
 use crate::context::Masker;
 use crate::jinja::Engine;
 use crate::pipeline::{self, Pipeline, Renderer, RunOutcome, file_name};
@@ -30,6 +32,13 @@ pub struct Args {
 
     #[command(flatten)]
     imported: ImportedArgs,
+
+    #[command(flatten)]
+    source: SourceArgs,
+
+    /// With --db or --api: the run of this id
+    #[arg(long, value_name = "RUN_ID", conflicts_with = "partition_key")]
+    run_id: Option<String>,
 
     #[command(flatten)]
     play: PlayArgs,
@@ -74,7 +83,7 @@ pub enum Format {
 /// Renders template fields.
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     if args.jsonl {
-        if args.play.any() || args.imported.any() || args.show_secrets {
+        if args.play.any() || args.imported.any() || args.source.any() || args.show_secrets {
             return Err(Failure::Usage(
                 "with --jsonl the requests say which run it is: no other option but --pipeline".into(),
             ));
@@ -83,6 +92,12 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     }
     if let Some(pipeline) = &args.pipeline {
         return Err(Failure::Usage(format!("--pipeline goes with --jsonl; write `partita render {pipeline}`")));
+    }
+    if args.source.any() {
+        return of_airflow(args, io);
+    }
+    if args.run_id.is_some() {
+        return Err(Failure::Usage("--run-id names a run of an Airflow: --db or --api says which one".into()));
     }
     let pipelines = match args.imported.pipeline(&args.play.dag, io)? {
         Some(pipeline) => vec![pipeline],
@@ -146,6 +161,61 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
         writeln!(io.err, "note: nothing was rendered{help}")?;
     }
     Ok(Exit::findings_if(failed))
+}
+
+/// Renders a run that an Airflow really made.
+fn of_airflow(args: &Args, io: &mut Io<'_>) -> Outcome {
+    if args.play.says_what_happens() {
+        return Err(Failure::Usage(
+            "--db and --api render runs that Airflow made: --dag with --run-id or --partition-key says which".into(),
+        ));
+    }
+    let ([dag_id], true) = (args.play.dag.as_slice(), args.run_id.is_some() || args.play.partition_key.is_some())
+    else {
+        return Err(Failure::Usage(
+            "which run? --dag names the Dag, --run-id or --partition-key the run\nhelp: `partita verify` renders all"
+                .into(),
+        ));
+    };
+    let pipeline = match args.pipelines.as_slice() {
+        [] => None,
+        [one] => Some(one),
+        _ => return Err(Failure::Usage("templates of one pipeline are taken with --db and --api".into())),
+    };
+    let mut definitions = Definitions::new(pipeline, &args.imported, &args.play.dag, io)?;
+    let wanted = render_source::Wanted {
+        dag_id,
+        run_id: args.run_id.as_deref(),
+        partition_key: args.play.partition_key.as_deref(),
+        tasks: &args.task,
+        map_index: args.map_index,
+    };
+    let mut rendered = render_source::render(&args.source, &wanted, &mut definitions, io)?;
+    let pipelines = std::slice::from_ref(&*rendered.pipeline);
+    check_tasks(args, pipelines)?;
+    let shown = Shown { dags: &args.play.dag, tasks: &args.task, fields: &args.field };
+    let outcome = &mut rendered.outcome;
+    check_map_index(args, &rendered.pipeline, outcome)?;
+    keep_shown(outcome, &shown);
+    let masker = if args.show_secrets { Masker::default() } else { rendered.masker };
+    let mask = |text: &str| masker.mask(text).into_owned();
+    match (&args.out, args.format) {
+        (Some(out), _) => write_files(out, outcome, &shown, io)?,
+        (None, Format::Text) => io.out.write_all(report::render_text(outcome, &shown, &mask).as_bytes())?,
+        (None, Format::Json) => {
+            writeln!(io.out, "{:#}", Json::from(vec![report::render_json(outcome, &shown, &mask)]))?;
+        }
+        (None, Format::Jsonl) => {
+            for line in report::render_jsonl(outcome, &shown, &mask) {
+                writeln!(io.out, "{line}")?;
+            }
+        }
+    }
+    if outcome.runs.iter().all(|run| run.tasks.is_empty()) {
+        io.out.flush()?;
+        writeln!(io.err, "note: nothing was rendered")?;
+    }
+    Ok(Exit::findings_if(outcome.failed()))
 }
 
 fn skipped(run: &pipeline::PlayedRun) -> RunOutcome {

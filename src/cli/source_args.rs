@@ -64,6 +64,11 @@ pub fn values(database: &mut crate::airflow::db::Database) -> Result<Values, Fai
 }
 
 impl SourceArgs {
+    /// True when one is named.
+    pub fn any(&self) -> bool {
+        self.db.is_some() || self.api.is_some()
+    }
+
     /// Connects to the API server, with `AIRFLOW_API_TOKEN`, or `AIRFLOW_API_USERNAME` and `AIRFLOW_API_PASSWORD`.
     ///
     /// # Errors
