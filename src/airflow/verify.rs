@@ -202,7 +202,7 @@ fn verdict(
                 match &*error.class {
                     "Unsupported" | "LimitExceeded" => obstacles.push(obstacle(error.message)),
                     "TemplateNotFound" => {
-                        let name = error.message.lines().next().unwrap_or_default().to_owned();
+                        let name = error.message.split(" not found in search path").next().unwrap_or_default();
                         obstacles.push(obstacle(format!("the file {name} is in no folder given")));
                     }
                     class => differences.push(Difference {

@@ -93,7 +93,11 @@ impl Definitions {
             })
         })?;
         let imported = imported(vec![row], &self.folders)?;
-        self.findings.extend(imported.findings.iter().cloned());
+        for finding in &imported.findings {
+            if !self.findings.contains(finding) {
+                self.findings.push(finding.clone());
+            }
+        }
         let mut text = imported.document.clone();
         imported.files.iter().for_each(|(_, file)| text.push_str(file));
         Ok(Definition { pipeline: Arc::new(imported.pipeline), text: text.into() })

@@ -19,6 +19,9 @@ const RED: Style = AnsiColor::Red.on_default();
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 2;
 
+/// Runs named for one reason.
+const RUNS: usize = 30;
+
 /// Draws a summary: the differences first, then what could not be compared, the count last.
 pub fn verify_text(summary: &Summary, mask: &dyn Fn(&str) -> String) -> String {
     let mut out = String::new();
@@ -36,11 +39,13 @@ pub fn verify_text(summary: &Summary, mask: &dyn Fn(&str) -> String) -> String {
     if !groups.is_empty() {
         let _ = writeln!(out, "{YELLOW}not compared{YELLOW:#}");
         for ((field, reason), runs) in groups {
-            let count = match runs.len() {
-                1 => format!("run {}", runs[0]),
-                count => format!("{count} task instances"),
-            };
-            let _ = writeln!(out, "  {BOLD}{field}{BOLD:#}: {}   {DIM}{count}{DIM:#}", mask(&reason));
+            let _ = writeln!(out, "  {BOLD}{field}{BOLD:#}: {}", mask(&reason));
+            for run in runs.iter().take(RUNS) {
+                let _ = writeln!(out, "    {DIM}{run}{DIM:#}");
+            }
+            if runs.len() > RUNS {
+                let _ = writeln!(out, "    {DIM}and {} more; --format json names them{DIM:#}", runs.len() - RUNS);
+            }
         }
         out.push('\n');
     }
@@ -73,17 +78,19 @@ fn remarks(summary: &Summary) -> String {
 }
 
 /// What could not be compared, by field and reason: the runs of each.
-fn obstacles(not_compared: &[Verified]) -> BTreeMap<(String, String), Vec<&str>> {
-    let mut groups: BTreeMap<(String, String), Vec<&str>> = BTreeMap::new();
+fn obstacles(not_compared: &[Verified]) -> BTreeMap<(String, String), Vec<String>> {
+    let mut groups: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
     for verified in not_compared {
         let Verdict::NotCompared(obstacles) = &verified.verdict else { continue };
+        let index = if verified.map_index < 0 { String::new() } else { format!("   map index {}", verified.map_index) };
+        let run = format!("{}{index}", place(verified));
         for obstacle in obstacles {
             let mut field = format!("{}.{}", verified.dag_id, verified.task_id);
             if !obstacle.field.is_empty() {
                 field.push('.');
                 field.push_str(&obstacle.field);
             }
-            groups.entry((field, obstacle.reason.clone())).or_default().push(&verified.run_id);
+            groups.entry((field, obstacle.reason.clone())).or_default().push(run.clone());
         }
     }
     groups
