@@ -170,14 +170,7 @@ fn verdict(
         Ok(rendered) => rendered,
         Err(error) => return whole(error_text(&error.class, &error.message)),
     };
-    let none = TaskResult {
-        task_id: String::new(),
-        map_index: -1,
-        fields: Vec::new(),
-        assumed: Vec::new(),
-        deprecations: Vec::new(),
-    };
-    let result = result.into_iter().next().unwrap_or(none);
+    let result = result.into_iter().next();
     // What is different another day depends on the clock, which stood elsewhere when Airflow rendered.
     let mut another_day = None;
     let mut reads_clock = |field: &str, value: &Json| {
@@ -191,7 +184,7 @@ fn verdict(
     let (mut differences, mut obstacles) = (Vec::new(), Vec::new());
     for (field, stored) in stored {
         let obstacle = |reason: String| Obstacle { field: field.clone(), reason };
-        let value = match value_of(&result, field) {
+        let value = match result.as_ref().map_or(Ok(None), |result| value_of(result, field)) {
             Ok(Some(value)) => value,
             Ok(None) if stored.is_null() => continue,
             Ok(None) => {

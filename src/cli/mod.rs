@@ -11,9 +11,9 @@ use clap::{Parser, Subcommand};
 
 mod completions;
 mod context;
+mod definitions;
 mod diff;
 mod diff_profiles;
-mod definitions;
 #[cfg(feature = "sqlite")]
 mod emit;
 mod explain;
