@@ -7,7 +7,7 @@ use camino::Utf8PathBuf;
 use console::Key;
 
 use super::{Exit, Failure, Io, Outcome};
-use crate::diff::{Change, Group, Likeness, Same, same_changes};
+use crate::diff::{Change, Group, Same, likenesses, same_changes};
 use crate::report;
 use crate::snapshot::{self, Filter, Pending, Tree, TreeError};
 
@@ -190,16 +190,6 @@ fn ask(args: &Args, pending: &[Pending], changes: &[Change], io: &mut Io<'_>) ->
         writeln!(io.err, "note: {} changed while you looked and were left alone", snapshots(decided.changed))?;
     }
     Ok(Exit::findings_if(left > 0))
-}
-
-/// What each group is like, as numbers: two groups are alike when all changes of the one are like some of the other.
-fn likenesses(groups: &[Group<Same, &Change>]) -> Vec<BTreeSet<usize>> {
-    let mut numbers: HashMap<Likeness, usize> = HashMap::new();
-    let mut number = |change: &&Change| {
-        let next = numbers.len();
-        *numbers.entry(change.likeness()).or_insert(next)
-    };
-    groups.iter().map(|group| group.members.iter().map(&mut number).collect()).collect()
 }
 
 fn decide(

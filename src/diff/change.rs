@@ -1,5 +1,7 @@
 //! Changed snapshots, and those whose change is the same.
 
+use std::collections::{BTreeSet, HashMap};
+
 use serde_json::{Map, Value as Json};
 
 use super::{Group, Hunk, Line, changed_lines, group, hunks, without_numbers};
@@ -104,7 +106,7 @@ impl Change {
             without_numbers(&if run.is_empty() { text.to_owned() } else { text.replace(run.as_str(), "\u{0}") })
         };
         let mut blocks = match self.kind {
-            Kind::Changed => changed_lines(&self.hunks()),
+            Kind::Changed => blocks(self),
             // There is nothing to compare: all new ones of a field are alike.
             Kind::New | Kind::Damaged(_) => Vec::new(),
         };
@@ -149,7 +151,7 @@ pub enum Same {
 pub fn same_changes(changes: &[Change]) -> Vec<Group<Same, &Change>> {
     group(changes.iter().map(|change| {
         let key = match change.kind {
-            Kind::Changed => match changed_lines(&change.hunks()) {
+            Kind::Changed => match blocks(change) {
                 blocks if blocks.is_empty() => Same::Header(change.subject.expression()),
                 blocks => Same::Lines(blocks),
             },
@@ -157,6 +159,25 @@ pub fn same_changes(changes: &[Change]) -> Vec<Group<Same, &Change>> {
         };
         (key, change)
     }))
+}
+
+/// The changed lines. A line that ends no text and one that ends it are the same, unless that is what changed.
+fn blocks(change: &Change) -> Vec<Vec<Line>> {
+    let mut blocks = changed_lines(&change.hunks());
+    if change.old.ends_with('\n') == change.new.ends_with('\n') {
+        blocks.iter_mut().flatten().for_each(|line| line.newline = true);
+    }
+    blocks
+}
+
+/// What the changes of each group are like, as numbers. A group is like another when its numbers are among the other's.
+pub fn likenesses(groups: &[Group<Same, &Change>]) -> Vec<BTreeSet<usize>> {
+    let mut numbers: HashMap<Likeness, usize> = HashMap::new();
+    let mut number = |change: &&Change| {
+        let next = numbers.len();
+        *numbers.entry(change.likeness()).or_insert(next)
+    };
+    groups.iter().map(|group| group.members.iter().map(&mut number).collect()).collect()
 }
 
 fn facts(old: &Map<String, Json>, new: &Map<String, Json>) -> Vec<(String, String, String)> {

@@ -20,7 +20,7 @@ mod source;
 mod sql;
 mod tree;
 
-pub use change::{CONTEXT, Change, Kind, Likeness, Same, same_changes};
+pub use change::{CONTEXT, Change, Kind, Likeness, Same, likenesses, same_changes};
 pub use compare::{Options, sides, trees};
 pub use group::{Group, group, shape, without_numbers};
 pub use hunk::{Hunk, HunkOptions, Line, Tag, changed_lines, hunks, hunks_with};

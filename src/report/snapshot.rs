@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
-use crate::diff::{Change, Group, Hunk, Kind, Same, Tag, group, same_changes};
+use crate::diff::{Change, Group, Hunk, Kind, Same, Tag, group, likenesses, same_changes};
 use crate::snapshot::{Comparison, State, Subject};
 
 const BOLD: Style = Style::new().bold();
@@ -25,9 +25,7 @@ const LINES_SHOWN: usize = 40;
 pub fn snapshot_text(comparison: &Comparison<'_>, changes: &[Change], done: &str) -> String {
     let mut out = String::new();
     let changed: Vec<Change> = changes.iter().filter(|change| change.kind == Kind::Changed).cloned().collect();
-    for group in same_changes(&changed) {
-        let _ = writeln!(out, "{}", group_text(&group));
-    }
+    changed_text(&mut out, &same_changes(&changed));
     for change in changes.iter().filter(|change| change.failed) {
         let _ = writeln!(out, "{RED}failed{RED:#}  {}\n  {}\n", name(&change.subject), visible(change.new.trim_end()));
     }
@@ -44,6 +42,32 @@ pub fn snapshot_text(comparison: &Comparison<'_>, changes: &[Change], done: &str
     list(&mut out, &format!("{YELLOW}orphaned{YELLOW:#}"), &orphaned.iter().collect::<Vec<_>>());
     let _ = writeln!(out, "{}{done}", summary(comparison));
     out
+}
+
+/// Every change once; those that are like one that was shown are only named.
+fn changed_text(out: &mut String, groups: &[Group<Same, &Change>]) {
+    let likeness = likenesses(groups);
+    let mut shown = vec![false; groups.len()];
+    for (index, group) in groups.iter().enumerate() {
+        if shown.get(index).copied().unwrap_or_default() {
+            continue;
+        }
+        out.push_str(&group_text(group));
+        let mut alike: Vec<&Subject> = Vec::new();
+        for (other, group) in groups.iter().enumerate().skip(index + 1) {
+            let Some(done) = shown.get_mut(other).filter(|done| !**done) else { continue };
+            if let (Some(own), Some(others)) = (likeness.get(index), likeness.get(other))
+                && others.is_subset(own)
+            {
+                *done = true;
+                alike.extend(group.members.iter().map(|change| &change.subject));
+            }
+        }
+        for field in by_field(&alike) {
+            let _ = writeln!(out, "  {DIM}alike, but for the key and for numbers:{DIM:#} {field}");
+        }
+        out.push('\n');
+    }
 }
 
 /// `720 snapshots: 696 unchanged, 24 changed; 2 orphaned`

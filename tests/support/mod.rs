@@ -93,9 +93,16 @@ impl Project {
     /// Runs partita in the folder, with an environment that holds nothing but what is needed.
     #[track_caller]
     pub fn run(&self, args: &[&str]) -> Ran {
+        self.run_with(args, &[])
+    }
+
+    /// The same with variables in the environment.
+    #[track_caller]
+    pub fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Ran {
         let mut command = Command::new(env!("CARGO_BIN_EXE_partita"));
         command.args(args).current_dir(self.dir.path()).env_clear();
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command.envs(variables.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
