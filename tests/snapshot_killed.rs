@@ -11,17 +11,18 @@ use std::{fs, thread};
 
 use support::Project;
 
-/// 20 tasks of 100 runs: 2,000 snapshots.
+/// A task with 20 fields, 100 runs: 2,000 snapshots.
 fn project() -> Project {
-    let tasks: String =
-        (0..20).map(|n| format!("      t{n}: {{operator: SQLExecuteQueryOperator, sql: t.sql}}\n")).collect();
+    let names: Vec<String> = (0..20).map(|n| format!("f{n}")).collect();
+    let fields: String = names.iter().map(|name| format!(", {name}: t.sql")).collect();
+    let task = format!("{{template_fields: [{}], template_ext: [.sql]{fields}}}", names.join(", "));
     let emits: String = (0..100)
         .map(|n| format!("  - {{emit: a, partition_key: \"2026-03-{:02}T{:02}\"}}\n", 1 + n / 24, n % 24))
         .collect();
     Project::new()
         .raw(
             "templates/p/pipeline.yaml",
-            &format!("assets: {{a: \"s3://a\"}}\ndags:\n  d:\n    schedule: {{PartitionedAssetTimetable: {{assets: a}}}}\n    tasks:\n{tasks}"),
+            &format!("assets: {{a: \"s3://a\"}}\ndags:\n  d:\n    schedule: {{PartitionedAssetTimetable: {{assets: a}}}}\n    tasks:\n      t: {task}\n"),
         )
         .raw("templates/p/scenarios/s.yaml", &format!("now: \"2026-03-10T12:00:00Z\"\nsteps:\n{emits}"))
         .raw("templates/p/t.sql", &text(0))
