@@ -1,6 +1,8 @@
 //! Which line of a template each line of a rendered text comes from.
 
 use crate::jinja::{Origin, unmarked};
+use crate::python::{Value, text};
+use crate::render::{display, leaves};
 
 /// For each line of a text the places it comes from, the one of its first visible character first. A line nobody can be
 /// asked about has none. `None` when the traced rendering did not give the same text.
@@ -14,6 +16,37 @@ pub fn origins(text: &str, traced: &str) -> Option<Vec<Vec<Origin>>> {
     for line in text.split('\n') {
         lines.push(of_line(&marks, line, start));
         start += line.len() + 1;
+    }
+    Some(lines)
+}
+
+/// The same for the display of any value, string by string. Lines that hold no string have no origin.
+pub fn of_value(value: &Value, traced: &Value) -> Option<Vec<Vec<Origin>>> {
+    if let (Some(text), Some(traced)) = (text(value), text(traced)) {
+        return origins(text, traced);
+    }
+    let (plain, marked) = (leaves(value), leaves(traced));
+    if plain.len() != marked.len() {
+        return None;
+    }
+    let mut lines: Vec<Vec<Origin>> = vec![Vec::new(); display(value).split('\n').count()];
+    for (leaf, marked) in plain.iter().zip(&marked) {
+        let found = origins(&leaf.text, &marked.text)?;
+        let written = leaf.text.strip_suffix('\n').unwrap_or(&leaf.text).split('\n').count();
+        for (at, places) in found.into_iter().enumerate() {
+            let line = if leaf.lines > 1 && leaf.lines == written { leaf.line + at } else { leaf.line };
+            let Some(line) = lines.get_mut(line.min(leaf.line + leaf.lines - 1)) else { continue };
+            line.extend(places.into_iter().filter(|place| !place.template.is_empty()));
+        }
+    }
+    for line in &mut lines {
+        let mut seen: Vec<Origin> = Vec::new();
+        line.retain(|place| {
+            !seen.contains(place) && {
+                seen.push(place.clone());
+                true
+            }
+        });
     }
     Some(lines)
 }

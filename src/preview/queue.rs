@@ -1,5 +1,6 @@
 //! The open queue: what Airflow's own endpoints answer from, and where events go that are to stay.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -33,6 +34,7 @@ pub struct Queues {
     path: Option<Utf8PathBuf>,
     pipeline: Option<String>,
     clock: Clock,
+    display: Mutex<BTreeMap<String, String>>,
 }
 
 impl std::fmt::Debug for Queues {
@@ -45,13 +47,24 @@ impl Queues {
     /// A queue in memory; both schedulers can be changed between requests by [`lock`](Self::lock).
     pub fn memory(scheduler: Scheduler, datasets: DatasetScheduler, clock: Clock) -> Self {
         let queue = Queue::Memory(Box::new(scheduler), Box::new(datasets));
-        Queues { queue: Mutex::new(queue), path: None, pipeline: None, clock }
+        Queues { queue: Mutex::new(queue), path: None, pipeline: None, clock, display: Mutex::default() }
     }
 
     /// A queue in a file, whose consumers are the Dags of the pipeline of that name.
     pub fn file(path: Utf8PathBuf, pipeline: String, clock: Clock) -> Self {
         let queue = Queue::File(path.clone(), None);
-        Queues { queue: Mutex::new(queue), path: Some(path), pipeline: Some(pipeline), clock }
+        Queues {
+            queue: Mutex::new(queue),
+            path: Some(path),
+            pipeline: Some(pipeline),
+            clock,
+            display: Mutex::default(),
+        }
+    }
+
+    /// Display names of Dags that have one of their own.
+    pub fn set_display_names(&self, names: BTreeMap<String, String>) {
+        *self.display.lock().unwrap_or_else(PoisonError::into_inner) = names;
     }
 
     /// The file, if it is one.
@@ -71,7 +84,9 @@ impl Queues {
 
     /// Answers a request of Airflow 3.3's API. `pipeline` is the one whose Dags consume, as last read.
     pub(super) fn v2(&self, pipeline: Option<&Arc<Pipeline>>, request: &api::Request) -> Result<Answer, Failure> {
-        let around = v2::Surroundings { display_name: &|_| None, is_sensitive: &is_sensitive };
+        let names = self.display.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let around =
+            v2::Surroundings { display_name: &|dag_id| names.get(dag_id).cloned(), is_sensitive: &is_sensitive };
         let mut queue = self.lock();
         match &mut *queue {
             Queue::Memory(scheduler, _) => Ok(v2::answer(scheduler, around, request, (self.clock)())?),

@@ -9,7 +9,8 @@ use super::answer::Failure;
 use crate::context::Masker;
 use crate::jinja::Engine;
 use crate::pipeline::{
-    self, Asked, Origin, Outcome, Pipeline, Played, PlayedRun, Renderer, RunOutcome, Scenario, assumed_run, given_run,
+    self, Action, Asked, Origin, Outcome, Pipeline, Place, Played, PlayedRun, Renderer, RunOutcome, Scenario, Step,
+    assumed_run, given_run,
 };
 use crate::report;
 
@@ -71,7 +72,14 @@ impl Scene {
                 }
             }
             How::Emit { events, after } => {
-                if !after {
+                if *after {
+                    // The scenario's own closing pass comes first: its runs are the same as without the events.
+                    if let Some(place) =
+                        scenario.source.as_ref().map(|source| Place { source: source.clone(), range: 0..0 })
+                    {
+                        scenario.steps.push(Step { action: Action::Tick, place });
+                    }
+                } else {
                     scenario.steps = Vec::new();
                     scenario.name = "emit".to_owned();
                 }

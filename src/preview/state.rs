@@ -74,6 +74,11 @@ impl Preview {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The open queue, if one is open.
+    pub fn queues(&self) -> Option<&Queues> {
+        self.options.queues.as_ref()
+    }
+
     /// Reads everything again because these files changed, and tells who listens.
     pub fn reload(&self, paths: Vec<Utf8PathBuf>) {
         // One at a time: a reading that began earlier must not take the place of one that began later.

@@ -12,5 +12,5 @@ mod value;
 
 pub use prepare::{is_computed, prepare};
 pub use task::{FieldError, FieldPath, RenderedField, TaskTemplates, inline_name};
-pub use text::{display, repr, stored, to_json};
+pub use text::{Leaf, display, leaves, repr, stored, to_json};
 pub use value::FieldValue;

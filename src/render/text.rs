@@ -12,10 +12,62 @@ pub fn display(value: &Value) -> String {
     if let Some(text) = text(value) {
         return text.to_owned();
     }
-    let mut out = String::new();
+    let mut out = Layout::default();
     write_value(&mut out, value, 0, 0);
-    let trimmed = out.trim_start_matches(['\n', ' ']);
+    let trimmed = out.text.trim_start_matches(['\n', ' ']);
     trimmed.to_owned()
+}
+
+/// A string inside of a value, and where [`display`] puts it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leaf {
+    /// The string.
+    pub text: String,
+    /// The first line of the display that holds it, from 0.
+    pub line: usize,
+    /// How many lines hold it: one, or as many as it has itself.
+    pub lines: usize,
+}
+
+/// The strings of a value (not its keys) in the order in which [`display`] shows them.
+pub fn leaves(value: &Value) -> Vec<Leaf> {
+    if let Some(text) = text(value) {
+        return vec![Leaf { text: text.to_owned(), line: 0, lines: text.split('\n').count() }];
+    }
+    let mut out = Layout { leaves: Some(Vec::new()), ..Layout::default() };
+    write_value(&mut out, value, 0, 0);
+    let trimmed = out.text.len() - out.text.trim_start_matches(['\n', ' ']).len();
+    let line = |at: usize| out.text.get(trimmed..at).unwrap_or_default().matches('\n').count();
+    let leaf = |(range, value): &(std::ops::Range<usize>, Value)| Leaf {
+        text: text(value).unwrap_or_default().to_owned(),
+        line: line(range.start),
+        lines: line(range.end) - line(range.start) + 1,
+    };
+    out.leaves.iter().flatten().map(leaf).collect()
+}
+
+/// A display being written.
+#[derive(Default)]
+struct Layout {
+    text: String,
+    /// Where strings stand, if somebody wants to know.
+    leaves: Option<Vec<(std::ops::Range<usize>, Value)>>,
+}
+
+impl Layout {
+    fn leaf(&mut self, start: usize, value: &Value) {
+        if let Some(leaves) = &mut self.leaves {
+            leaves.push((start..self.text.len(), value.clone()));
+        }
+    }
+
+    /// Puts what begins with a line break on the line before it: `removed` bytes become a space.
+    fn join(&mut self, start: usize, removed: usize) {
+        self.text.replace_range(start..start + removed, " ");
+        for (range, _) in self.leaves.iter_mut().flatten().filter(|(range, _)| range.start > start) {
+            *range = range.start + 1 - removed..range.end + 1 - removed;
+        }
+    }
 }
 
 /// A rendered value as JSON; `None` when it has no JSON form (dates, sets, keys that are no strings).
@@ -110,9 +162,9 @@ fn items(value: &Value) -> Option<Vec<Value>> {
 }
 
 /// Writes a value after its key or dash: on the same line if it is short, else on lines of its own.
-fn write_value(out: &mut String, value: &Value, indent: usize, depth: usize) {
+fn write_value(layout: &mut Layout, value: &Value, indent: usize, depth: usize) {
     if depth > DEPTH_LIMIT {
-        out.push_str(" ...");
+        layout.text.push_str(" ...");
         return;
     }
     let pad = |out: &mut String, indent: usize| out.extend(std::iter::repeat_n(' ', indent));
@@ -120,7 +172,9 @@ fn write_value(out: &mut String, value: &Value, indent: usize, depth: usize) {
         if text.contains('\n')
             && text.lines().all(|line| !line.starts_with([' ', '\t'])) | text.starts_with(|c: char| !c.is_whitespace())
         {
+            let out = &mut layout.text;
             out.push_str(if text.ends_with('\n') { " |" } else { " |-" });
+            let start = out.len() + 1;
             for line in text.strip_suffix('\n').unwrap_or(text).split('\n') {
                 out.push('\n');
                 if !line.is_empty() {
@@ -128,25 +182,29 @@ fn write_value(out: &mut String, value: &Value, indent: usize, depth: usize) {
                     out.push_str(line);
                 }
             }
+            layout.leaf(start, value);
         } else {
-            out.push(' ');
-            out.push_str(&scalar(text));
+            layout.text.push(' ');
+            let start = layout.text.len();
+            layout.text.push_str(&scalar(text));
+            layout.leaf(start, value);
         }
         return;
     }
     if let (Some(items), true) = (items(value), downcast::<List>(value).is_some()) {
         if items.is_empty() {
-            out.push_str(" []");
+            layout.text.push_str(" []");
         }
         for item in items {
+            let out = &mut layout.text;
             out.push('\n');
             pad(out, indent);
             out.push('-');
             let start = out.len();
-            write_value(out, &item, indent + 2, depth + 1);
+            write_value(layout, &item, indent + 2, depth + 1);
             // The first entry of a collection stands on the line of the dash.
-            if out[start..].starts_with('\n') && text_of(&item).is_none() {
-                out.replace_range(start..start + 1 + indent + 2, " ");
+            if layout.text[start..].starts_with('\n') && text_of(&item).is_none() {
+                layout.join(start, 1 + indent + 2);
             }
         }
         return;
@@ -154,9 +212,10 @@ fn write_value(out: &mut String, value: &Value, indent: usize, depth: usize) {
     if let Some(dict) = downcast::<Dict>(value) {
         let entries = dict.items();
         if entries.is_empty() {
-            out.push_str(" {}");
+            layout.text.push_str(" {}");
         }
         for (key, item) in entries {
+            let out = &mut layout.text;
             out.push('\n');
             pad(out, indent);
             match text(&key) {
@@ -164,10 +223,11 @@ fn write_value(out: &mut String, value: &Value, indent: usize, depth: usize) {
                 None => out.push_str(&repr(&key)),
             }
             out.push(':');
-            write_value(out, &item, indent + 2, depth + 1);
+            write_value(layout, &item, indent + 2, depth + 1);
         }
         return;
     }
+    let out = &mut layout.text;
     out.push(' ');
     match view(value) {
         View::None => out.push_str("null"),

@@ -14,6 +14,7 @@ use super::Ask;
 use crate::context::Masker;
 use crate::jinja::Origin;
 use crate::pipeline::{Dag, PlayedRun, Renderer, Task, TaskResult};
+use crate::python::Value;
 use crate::render::{FieldError, RenderedField, display, repr, to_json};
 use crate::report;
 
@@ -80,7 +81,7 @@ impl<'a> Chosen<'a> {
         }
         .clone();
         let origins = match &found.value {
-            Ok(value) if found.rendered => self.origins(&mut renderer, &found.name, &display(value)),
+            Ok(value) if found.rendered => self.origins(&mut renderer, &found.name, value),
             _ => None,
         };
         let templates = self.templates(&renderer, &found, origins.as_deref().unwrap_or_default());
@@ -98,12 +99,12 @@ impl<'a> Chosen<'a> {
     }
 
     /// Traces the rendering, the fullest way that gives the same text.
-    fn origins(&self, renderer: &mut Renderer<'_>, field: &str, text: &str) -> Option<Vec<Vec<Origin>>> {
+    fn origins(&self, renderer: &mut Renderer<'_>, field: &str, value: &Value) -> Option<Vec<Vec<Origin>>> {
         let found = TRACES.into_iter().find_map(|trace| {
             renderer.trace = trace;
             let traced = self.result(renderer).ok()?;
             let field = traced.fields.into_iter().find(|known| known.name == field)?;
-            lines::origins(text, &display(&field.value.ok()?))
+            lines::of_value(value, &field.value.ok()?)
         });
         renderer.trace = crate::jinja::Trace::Off;
         found

@@ -8,6 +8,7 @@ use super::super::select;
 use super::super::workspace::Folder;
 use super::Ask;
 use super::pipelines::scene_json;
+use crate::pipeline::PlayedRun;
 use crate::pipeline::source::suggestion;
 
 const KEYS: [&str; 6] = ["pipeline", "scenario", "emit", "after", "partition_key", "store"];
@@ -48,23 +49,32 @@ fn folder<'a>(ask: &'a Ask<'_>, body: &Map<String, Json>) -> Result<&'a Folder, 
 }
 
 fn play(ask: &Ask<'_>, folder: &Folder, scenario: Option<&str>, how: How) -> Result<Json, Failure> {
-    let before: Vec<String> = match &how {
+    let mut before = match &how {
         How::Emit { after: true, .. } => {
             let scene = select::of_parts(ask.preview, ask.workspace, folder, scenario, How::Steps)?;
-            scene.runs.iter().map(|run| run.run.run_id.clone()).collect()
+            scene.runs.iter().map(same).collect()
         }
         _ => Vec::new(),
     };
     let parameters = parameters(folder, scenario, &how);
     let scene = select::of_parts(ask.preview, ask.workspace, folder, scenario, how)?;
     let mut answer = scene_json(ask, &scene)?;
-    for run in answer["runs"].as_array_mut().into_iter().flatten() {
-        let known = run["run_id"].as_str().is_some_and(|id| before.iter().any(|known| known == id));
-        run["new"] = (!known).into();
+    let runs = answer["runs"].as_array_mut().into_iter().flatten();
+    for (json, run) in runs.zip(&scene.runs) {
+        let known = before.iter().position(|known| *known == same(run));
+        known.map(|at| before.swap_remove(at));
+        json["new"] = known.is_none().into();
     }
     answer["written"] = false.into();
     answer["parameters"] = parameters;
     Ok(answer)
+}
+
+/// What makes a run the same one with and without further events: its id may end otherwise.
+fn same(run: &PlayedRun) -> (String, Option<String>, Vec<(String, Option<String>)>) {
+    let events = run.run.consumed_asset_events.iter();
+    let events = events.map(|event| (event.asset.name.clone(), event.partition_key.clone())).collect();
+    (run.run.dag_id.clone(), run.run.partition_key.clone(), events)
 }
 
 /// What other endpoints are asked with to be about these runs.

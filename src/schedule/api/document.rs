@@ -6,8 +6,8 @@ use std::sync::Arc;
 use chrono::{DateTime, SubsecRound, Utc};
 use serde_json::{Map, Value as Json, json};
 
-use super::Request;
 use super::v2::{self, Surroundings};
+use super::{Answer, Request};
 use crate::asset::pytext::repr;
 use crate::asset::{Asset, AssetCondition, AssetKey, EventSource};
 use crate::python::PyErr;
@@ -22,6 +22,21 @@ const START: i64 = 1_717_200_000;
 /// # Errors
 /// `Unsupported` for a step or a field that is not known, and for what partita refuses on the way.
 pub fn resolve(document: &Json, is_sensitive: &dyn Fn(&str) -> bool) -> Result<Vec<Json>, ScheduleError> {
+    resolve_by(document, &mut |scheduler, names, request, at| {
+        let around = Surroundings { display_name: &|dag_id| names.get(dag_id).cloned(), is_sensitive };
+        v2::answer(scheduler, around, request, at)
+    })
+}
+
+/// What answers a request of a document: [`v2::answer`], or a server around it. It gets the display names of Dags too.
+pub type Ask<'a> =
+    dyn FnMut(&mut Scheduler, &BTreeMap<String, String>, &Request, DateTime<Utc>) -> Result<Answer, ScheduleError> + 'a;
+
+/// The same, with requests answered by somebody else.
+///
+/// # Errors
+/// As [`resolve`], and what `ask` refuses.
+pub fn resolve_by(document: &Json, ask: &mut Ask<'_>) -> Result<Vec<Json>, ScheduleError> {
     let setup = document.get("setup").ok_or_else(|| wants("`setup`"))?;
     let mut run = Run {
         scheduler: Scheduler::default(),
@@ -31,7 +46,7 @@ pub fn resolve(document: &Json, is_sensitive: &dyn Fn(&str) -> bool) -> Result<V
         events_seen: 0,
     };
     run.set_up(setup)?;
-    list(document, "steps").iter().map(|step| run.step(step, is_sensitive)).collect()
+    list(document, "steps").iter().map(|step| run.step(step, ask)).collect()
 }
 
 /// A scenario being run.
@@ -90,7 +105,7 @@ impl Run {
         Ok(())
     }
 
-    fn step(&mut self, step: &Json, is_sensitive: &dyn Fn(&str) -> bool) -> Result<Json, ScheduleError> {
+    fn step(&mut self, step: &Json, ask: &mut Ask<'_>) -> Result<Json, ScheduleError> {
         if let Some(at) = step.get("at").and_then(Json::as_str) {
             self.clock = DateTime::parse_from_rfc3339(at).map_err(|_| wants("a valid `at`"))?.to_utc().trunc_subsecs(6);
         }
@@ -111,9 +126,7 @@ impl Run {
             }
             "set_dag" => self.set_dag(step)?,
             "api" => {
-                let names = &self.names;
-                let around = Surroundings { display_name: &|dag_id| names.get(dag_id).cloned(), is_sensitive };
-                let answer = v2::answer(&mut self.scheduler, around, &Request::read(step)?, self.clock)?;
+                let answer = ask(&mut self.scheduler, &self.names, &Request::read(step)?, self.clock)?;
                 entry.insert("status".to_owned(), answer.status.into());
                 entry.insert("body".to_owned(), answer.body.unwrap_or_default());
             }

@@ -45,6 +45,17 @@ struct Run {
 /// # Errors
 /// `Unsupported` for a step or a field that is not known, and for what partita refuses on the way.
 pub fn resolve(document: &Json) -> PyResult<Answer> {
+    resolve_by(document, &mut api::v1::answer)
+}
+
+/// What answers a request of a document: [`api::v1::answer`], or a server around it.
+pub type Ask<'a> = dyn FnMut(&mut DatasetScheduler, &Request, DateTime<Utc>) -> PyResult<api::Answer> + 'a;
+
+/// The same, with requests answered by somebody else.
+///
+/// # Errors
+/// As [`resolve`], and what `ask` refuses.
+pub fn resolve_by(document: &Json, ask: &mut Ask<'_>) -> PyResult<Answer> {
     let setup = document.get("setup").ok_or_else(|| wants("`setup`"))?;
     let mut run = Run {
         scheduler: DatasetScheduler::default(),
@@ -60,7 +71,7 @@ pub fn resolve(document: &Json) -> PyResult<Answer> {
         }
         other => other?,
     }
-    let steps = list(document, "steps").iter().map(|step| run.step(step)).collect::<PyResult<Vec<Json>>>()?;
+    let steps = list(document, "steps").iter().map(|step| run.step(step, ask)).collect::<PyResult<Vec<Json>>>()?;
     Ok(Answer { steps, setup_error: None })
 }
 
@@ -118,7 +129,7 @@ impl Run {
         Ok(())
     }
 
-    fn step(&mut self, step: &Json) -> PyResult<Json> {
+    fn step(&mut self, step: &Json, ask: &mut Ask<'_>) -> PyResult<Json> {
         if let Some(at) = optional_instant(step, "at")? {
             self.clock = at;
         }
@@ -156,7 +167,7 @@ impl Run {
             }
             "parse" => self.parse(step)?,
             "api" => {
-                let answer = api::v1::answer(&mut self.scheduler, &Request::read(step)?, self.clock)?;
+                let answer = ask(&mut self.scheduler, &Request::read(step)?, self.clock)?;
                 entry.insert("status".to_owned(), answer.status.into());
                 entry.insert("body".to_owned(), answer.body.unwrap_or_default());
             }
