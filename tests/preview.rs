@@ -576,6 +576,7 @@ fn the_document_is_complete() {
     // and answers have the shape that it describes
     for (target, schema) in [
         ("/api/pipelines", "Pipelines"),
+        ("/api/runs", "Runs"),
         ("/api/render?dag=mart", "Rendered"),
         ("/api/context?dag=mart", "Context"),
         ("/api/explain?dag=mart", "Explanation"),

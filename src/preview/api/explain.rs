@@ -25,6 +25,13 @@ pub fn answer(ask: &Ask<'_>) -> Result<Json, Failure> {
     let wanted = Wanted { what, dags: &dags };
     let masker = scene.renderer(&ask.preview.engine).masker();
     let (text, trace, known) = scene.with_played(|played| -> Result<_, Failure> {
+        if let Some(datasets) = &played.datasets {
+            let text = report::explain_datasets_text(datasets, &wanted);
+            let told = report::explain_datasets_json(datasets, &wanted).unwrap_or_default();
+            let list = |name: &str| Json::from(told[name].as_array().cloned().unwrap_or_default());
+            let trace = json!({"trace": list("runs"), "pending": list("queued")});
+            return Ok((text, trace, report::explainable_datasets(datasets)));
+        }
         let scheduler = &played.scheduler;
         let text = report::explain_text(scheduler, &wanted)?;
         Ok((text, report::explain_json(scheduler, &wanted)?, report::explainable(scheduler)?))

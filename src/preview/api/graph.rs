@@ -7,7 +7,7 @@ use super::super::scene::{Scene, masked};
 use super::super::select;
 use super::Ask;
 use crate::asset::{AssetCondition, AssetEvent, AssetKey, AssetRef};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{DatasetPlay, Pipeline, PlayedRun};
 use crate::timetable::isoformat;
 
 /// Draws the graph.
@@ -102,6 +102,9 @@ fn dags(pipeline: &Pipeline) -> Json {
 /// Events and runs in their order, and a hop for each event that a run consumed: from the run that emitted it, if any.
 fn happened(scene: &Scene) -> Result<Json, Failure> {
     scene.with_played(|played| {
+        if let Some(datasets) = &played.datasets {
+            return Ok(datasets_happened(scene, datasets));
+        }
         let scheduler = &played.scheduler;
         let made = scheduler.runs()?;
         let mut events = Vec::new();
@@ -120,20 +123,50 @@ fn happened(scene: &Scene) -> Result<Json, Failure> {
             }
             events.push(event_json(&event, consumers));
         }
-        let runs: Vec<Json> = scene
-            .runs
-            .iter()
-            .map(|run| {
-                json!({
-                    "dag_id": run.run.dag_id,
-                    "run_id": run.run.run_id,
-                    "partition_key": run.run.partition_key,
-                    "partition_date": run.run.partition_date.map(isoformat),
-                })
-            })
-            .collect();
-        Ok(json!({"events": events, "runs": runs, "hops": hops}))
+        Ok(json!({"events": events, "runs": runs(scene), "hops": hops}))
     })
+}
+
+fn runs(scene: &Scene) -> Json {
+    let run = |run: &PlayedRun| {
+        json!({
+            "dag_id": run.run.dag_id,
+            "run_id": run.run.run_id,
+            "partition_key": run.run.partition_key,
+            "partition_date": run.run.partition_date.map(isoformat),
+        })
+    };
+    scene.runs.iter().map(run).collect()
+}
+
+/// The same for Airflow 2.10, whose events have no keys.
+fn datasets_happened(scene: &Scene, play: &DatasetPlay) -> Json {
+    let mut hops = Vec::new();
+    let mut events = Vec::new();
+    for event in play.scheduler.events() {
+        let consumers: Vec<Json> = play
+            .scheduler
+            .runs_of_event(event.id)
+            .map(|run| json!({"dag_id": run.dag_id, "run_id": run.run_id}))
+            .collect();
+        let asset = play.key(play.scheduler.uri(event.dataset_id).unwrap_or_default());
+        let source = event.source.as_ref().map(|source| json!({"dag_id": source.dag_id, "run_id": source.run_id}));
+        for consumer in &consumers {
+            hops.push(json!({"from": source, "event": event.id, "asset": asset.name, "to": consumer}));
+        }
+        let event = AssetEvent {
+            id: event.id,
+            asset,
+            timestamp: event.timestamp,
+            extra: event.extra.clone(),
+            source: event.source.clone(),
+            aliases: event.aliases.clone(),
+            partition_key: None,
+            partition_date: None,
+        };
+        events.push(event_json(&event, consumers));
+    }
+    json!({"events": events, "runs": runs(scene), "hops": hops})
 }
 
 fn event_json(event: &AssetEvent, consumers: Vec<Json>) -> Json {
