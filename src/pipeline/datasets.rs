@@ -98,8 +98,11 @@ pub(super) fn read_datasets(reader: &mut Reader, node: &Node, pipeline: &mut Pip
                 for warning in sanitized.warnings {
                     reader.problem(Problem::warning(warning, value.place.clone()));
                 }
-                if let Some(other) = pipeline.assets.iter().find(|def| def.asset.uri == sanitized.uri) {
-                    let message = format!("two datasets have the URI `{}`: Airflow 2.10 knows one", sanitized.uri);
+                // Airflow makes one row of them, with an extra that depends on which it sees last.
+                if let Some(other) =
+                    pipeline.assets.iter().find(|def| def.asset.uri == sanitized.uri && def.asset.extra != extra)
+                {
+                    let message = format!("two datasets have the URI `{}` and not the same `extra`", sanitized.uri);
                     reader.problem(
                         Problem::error(message, key_node.place.clone()).related(other.place.clone(), "the first"),
                     );

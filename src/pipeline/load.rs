@@ -122,6 +122,22 @@ pub fn from_memory(
     }
     let mut reader = Reader::default();
     let pipeline = read_pipeline(&mut reader, &tree, source, root, profile, files);
+    // A file that says it is of Airflow 3 should speak its language.
+    if profile.is_none() && pipeline.as_ref().is_some_and(|pipeline| pipeline.profile == Profile::Airflow33) {
+        let mut told: Vec<&Renamed> = Vec::new();
+        for renamed in &reader.renamed {
+            let same = |known: &&Renamed| known.place.range == renamed.place.range && known.old == renamed.old;
+            if !told.iter().any(same) {
+                told.push(renamed);
+            }
+        }
+        let warn = |renamed: &Renamed| {
+            let message = format!("`{}` is a name of Airflow 2: Airflow 3 has `{}`", renamed.old, renamed.new);
+            Problem::warning(message, renamed.place.clone())
+        };
+        let warnings: Vec<Problem> = told.into_iter().map(warn).collect();
+        reader.problems.extend(warnings);
+    }
     let (errors, warnings): (Vec<_>, Vec<_>) =
         reader.problems.into_iter().partition(|problem| problem.severity == Severity::Error);
     match pipeline {
@@ -302,16 +318,23 @@ pub(super) fn asset_expression(
     };
     let name = text.get(error.range.clone()).unwrap_or_default().trim_matches(['"', '\'']).to_owned();
     let place = inside(&node.place, &text, error.range.clone());
+    let word = match pipeline.profile {
+        Profile::Airflow33 => "asset",
+        Profile::Airflow210 => "dataset",
+    };
+    let name = name
+        .strip_prefix("Dataset(")
+        .map_or(name.as_str(), |rest| rest.trim_end_matches(')').trim_matches(['"', '\'']));
     let problem = if text.contains("://") && !text.contains(['"', '\'']) {
         let named = pipeline.assets.iter().find(|def| def.asset.uri == text.trim());
         let help = match named {
             Some(def) => format!("write its name: `{}`", def.key),
-            None => "declare it under `assets` of the pipeline and write its name".to_owned(),
+            None => format!("declare it under `{word}s` of the pipeline and write its name"),
         };
-        Problem::error(format!("`{text}` is a URI, where assets are named"), node.place.clone()).help(help)
+        Problem::error(format!("`{text}` is a URI, where {word}s are named"), node.place.clone()).help(help)
     } else if error.error.class == "NameError" {
-        Problem::error(format!("unknown asset `{name}`"), place)
-            .maybe_help(suggestion(&name, pipeline.assets.iter().map(|def| def.key.as_str())))
+        Problem::error(format!("unknown {word} `{name}`"), place)
+            .maybe_help(suggestion(name, pipeline.assets.iter().map(|def| def.key.as_str())))
     } else {
         Problem::error(format!("{what}: {}", error.error.message), place)
     };

@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json};
 
 use super::reader::Renamed;
 use super::source::{Place, Problem, Source};
-use crate::asset::{Asset, AssetAlias, AssetCondition};
+use crate::asset::{Asset, AssetAlias, AssetCondition, dataset_uri};
 use crate::jinja::{Syntax, UndefinedKind};
 use crate::partition::Evaluate;
 use crate::render::FieldValue;
@@ -267,7 +267,11 @@ impl Pipeline {
 
     /// What a name in an asset expression means: the asset of that key or name, else of that URI.
     pub fn named(&self, name: &str) -> Option<AssetCondition> {
-        let by_uri = || self.assets.iter().find(|def| def.asset.uri == name && name.contains("://"));
+        let uri = match self.profile {
+            Profile::Airflow210 => dataset_uri(name).map(|sanitized| sanitized.uri).ok(),
+            Profile::Airflow33 => name.contains("://").then(|| name.to_owned()),
+        };
+        let by_uri = || self.assets.iter().find(|def| uri.as_deref() == Some(def.asset.uri.as_str()));
         self.asset(name).or_else(by_uri).map(|def| AssetCondition::Asset(def.asset.clone()))
     }
 

@@ -125,7 +125,7 @@ impl<'a> Player<'a> {
         let clock = scenario.clock().trunc_subsecs(6);
         let mut play = DatasetPlay::default();
         for def in &pipeline.assets {
-            play.names.insert(def.asset.uri.clone(), def.key.clone());
+            play.names.entry(def.asset.uri.clone()).or_insert_with(|| def.key.clone());
         }
         for alias in &pipeline.asset_aliases {
             play.scheduler.add_alias(&alias.name);
@@ -193,11 +193,13 @@ impl<'a> Player<'a> {
             source: emit.source.clone(),
             aliases: emit.aliases.clone(),
         };
+        let events = self.play.scheduler.events().len();
         if self.play.scheduler.register_dataset_change(&change, self.clock).is_none() {
             let name = &emit.asset.name;
             self.warnings
                 .push(format!("no event of {name}: Airflow knows no dataset that no Dag consumes or produces"));
         }
+        self.missed(events);
         self.reparse()
     }
 
@@ -289,11 +291,12 @@ impl<'a> Player<'a> {
     /// The tasks of a run, in order: those that succeed emit. Whether one failed.
     fn tasks(&mut self, dag: &Dag, run_id: &str, outcomes: &[TaskOutcome]) -> PyResult<(Vec<TaskRow>, bool)> {
         let (mut instances, mut any_failed) = (Vec::new(), false);
+        let events = self.play.scheduler.events().len();
         for task in &dag.tasks {
             let outcome = outcomes.iter().find(|outcome| outcome.task_id == task.task_id);
             let mut state = "success";
-            if outcome.is_some_and(|outcome| !outcome.succeeded) {
-                state = "failed";
+            if let Some(outcome) = outcome.filter(|outcome| !outcome.succeeded) {
+                state = outcome.state;
             } else if !task.outlets.is_empty() {
                 let source = EventSource {
                     dag_id: dag.dag_id.clone(),
@@ -313,7 +316,7 @@ impl<'a> Player<'a> {
                     other => other?,
                 }
             }
-            any_failed |= state == "failed";
+            any_failed |= matches!(state, "failed" | "upstream_failed");
             instances.push(TaskRow {
                 task_id: task.task_id.clone(),
                 map_index: -1,
@@ -323,6 +326,7 @@ impl<'a> Player<'a> {
                 try_number: 1,
             });
         }
+        self.missed(events);
         Ok((instances, any_failed))
     }
 
@@ -370,6 +374,20 @@ impl<'a> Player<'a> {
         }
         let last = lineage.into_values().max_by_key(Vec::len).unwrap_or_default();
         Err(endless(&last, "...", "is longer than 100 hops"))
+    }
+
+    /// Paused Dags that miss events: they are not queued.
+    fn missed(&mut self, since: usize) {
+        let scheduler = &self.play.scheduler;
+        for event in scheduler.events().iter().skip(since) {
+            for dag_id in scheduler.listeners(event).filter(|dag_id| scheduler.is_paused(dag_id)) {
+                let name = scheduler.uri(event.dataset_id).map(|uri| self.play.key(uri).name).unwrap_or_default();
+                let text = format!("{dag_id} is paused and misses an update of {name}");
+                if !self.warnings.contains(&text) {
+                    self.warnings.push(text);
+                }
+            }
+        }
     }
 
     fn notice(&mut self) {

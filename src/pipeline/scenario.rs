@@ -165,6 +165,8 @@ pub struct TaskOutcome {
     pub task_id: String,
     /// False for `failed` and `skipped`: it emits nothing.
     pub succeeded: bool,
+    /// `state`
+    pub state: &'static str,
     /// `extra` by asset.
     pub extra: Vec<(AssetKey, Json)>,
     /// `add_partitions` by asset: keys found while the task ran, without repeats.
@@ -493,10 +495,12 @@ fn producer_run(reader: &mut Reader, fields: &Fields<'_>, subject: &Node, pipeli
             continue;
         }
         let fields = reader.fields(node, &format!("task `{task_id}`"), &TASK_KEYS)?;
-        let mut outcome = TaskOutcome { task_id: task_id.to_owned(), succeeded: true, ..TaskOutcome::default() };
+        let mut outcome =
+            TaskOutcome { task_id: task_id.to_owned(), succeeded: true, state: "success", ..TaskOutcome::default() };
         if let Some(state) = fields.get("state") {
-            let words = [("success", true), ("failed", false), ("skipped", false), ("upstream_failed", false)];
-            outcome.succeeded = reader.word(state, "`state`", &words)?;
+            let words = ["success", "failed", "skipped", "upstream_failed"].map(|state| (state, state));
+            outcome.state = reader.word(state, "`state`", &words)?;
+            outcome.succeeded = outcome.state == "success";
         }
         if let Some(node) = fields.get("extra") {
             for (asset, _, value) in by_asset(reader, node, "`extra`", pipeline) {

@@ -44,6 +44,9 @@ pub(super) fn read_schedule(
     // Two assets in one place of a condition are fine; a timetable that cannot be one is not.
     match timetable.validate() {
         Ok(()) => Some(timetable),
+        Err(error) if around.is_2_10() && error.message == "cannot nest asset timetables" => {
+            refuse(reader, &PyErr::new(error.class, "cannot nest dataset timetables"), node.place.clone())
+        }
         Err(error) => refuse(reader, &error, node.place.clone()),
     }
 }
@@ -180,6 +183,7 @@ fn class_schedule(
     arguments: &Node,
 ) -> Option<Arc<dyn Timetable>> {
     let class = reader.string(name, "the class name of a timetable")?;
+    let written = class.clone();
     let class = class_of(reader, around, name, &class)?;
     match class.as_str() {
         "PartitionedAssetTimetable" => partitioned(reader, around, name, arguments),
@@ -202,10 +206,12 @@ fn class_schedule(
         }
         "AssetOrTimeSchedule" => {
             let fields = reader.fields(arguments, &class, &["timetable", "assets", "datasets"])?;
-            let Some(inner) = fields.get("timetable") else { return missing(reader, &class, "timetable", &name.place) };
+            let Some(inner) = fields.get("timetable") else {
+                return missing(reader, &written, "timetable", &name.place);
+            };
             let Some(assets) = synonym(reader, &fields, "assets", "datasets") else {
                 let wanted = if around.is_2_10() { "datasets" } else { "assets" };
-                return missing(reader, &class, wanted, &name.place);
+                return missing(reader, &written, wanted, &name.place);
             };
             let inner = schedule(reader, around, inner)?;
             let condition = match &assets.kind {

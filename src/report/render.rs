@@ -159,6 +159,12 @@ pub fn run_heading(out: &mut String, run: &RunOutcome) {
         Origin::Given => {
             let _ = writeln!(out, "  {DIM}as given: {}{DIM:#}", dag_run.run_id);
         }
+        Origin::Assumed if dag_run.run_type == DagRunType::DatasetTriggered => {
+            let _ = writeln!(
+                out,
+                "  {YELLOW}assumed:{YELLOW:#} no update made this run, so it has no events; `--emit DATASET` makes one that has"
+            );
+        }
         Origin::Assumed if dag_run.partition_key.is_none() || dag_run.run_type != DagRunType::AssetTriggered => {
             let kind = dag_run.run_type.value();
             let _ = writeln!(

@@ -256,6 +256,11 @@ impl DatasetScheduler {
             .map(|state| state.dag.dag_id.as_str())
     }
 
+    /// Whether a Dag is paused.
+    pub fn is_paused(&self, dag_id: &str) -> bool {
+        self.dags.iter().any(|state| state.dag.dag_id == dag_id && state.is_paused)
+    }
+
     /// Whether a Dag has as many active runs as it may have.
     pub fn is_full(&self, dag_id: &str) -> bool {
         let limit = self.dags.iter().find(|state| state.dag.dag_id == dag_id).map(|state| state.dag.max_active_runs);
