@@ -53,6 +53,8 @@ pub(crate) struct Node {
 pub(crate) enum Op {
     /// A variable, by its place among the arguments.
     Var(usize),
+    /// A variable that functions share, by its place among the arguments, with the name that is undefined without a value.
+    Cell(usize, Option<Arc<str>>),
     /// A literal.
     Const(Value),
     /// `x.name`

@@ -102,6 +102,18 @@ impl Scopes {
         self.frames[id].loads.iter()
     }
 
+    /// True when a variable is a parameter where it gets its first value (`find_load`).
+    pub fn is_parameter(&self, id: SymbolsId, ident: &str) -> bool {
+        let mut at = Some(id);
+        while let Some(id) = at {
+            if let Some(load) = self.frames[id].loads.get(ident) {
+                return *load == Load::Parameter;
+            }
+            at = self.frames[id].parent;
+        }
+        false
+    }
+
     /// The name behind a variable of a frame.
     pub fn name_of(&self, id: SymbolsId, ident: &str) -> Option<&Arc<str>> {
         self.frames[id].refs.iter().find(|(_, own)| &***own == ident).map(|(name, _)| name)

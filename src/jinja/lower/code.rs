@@ -239,7 +239,15 @@ impl Lowering<'_> {
                 if self.parameters.contains(&ident) {
                     return None;
                 }
-                Op::Var(builder.variable(ident.to_string())?)
+                self.read(&ident);
+                let source = self.renamed(&ident);
+                let renamed = source.is_some();
+                let variable = builder.variable(source.unwrap_or_else(|| ident.to_string()))?;
+                if renamed || !self.is_cell(&ident) {
+                    return Some(Op::Var(variable));
+                }
+                let parameter = self.scopes.is_parameter(frame.symbols, &ident);
+                Op::Cell(variable, (!parameter).then(|| name.clone()))
             }
             ExprKind::Tuple(items) if items.len() <= MAX_ARGS => Op::Tuple(self.nodes(items, frame, builder)?),
             ExprKind::List(items) if items.len() <= MAX_ARGS => Op::List(self.nodes(items, frame, builder)?),

@@ -198,8 +198,9 @@ impl Lowering<'_> {
 
     fn name(&mut self, name: &Arc<str>, expr: &Expr, frame: Frame) -> Result<()> {
         let ident = self.variable(name, expr, frame)?;
+        let code = self.reading(&ident, name, frame);
         self.out.mark(expr.span, expr.line);
-        self.out.push(&ident);
+        self.out.push(&code);
         if self.parameters.contains(&ident) {
             self.out.push("|unset(");
             self.out.string(name);

@@ -6,13 +6,23 @@ use super::super::ast::{Expr, ExprKind, For, Signature, Stmt, StmtKind};
 use super::super::scope::ForPart;
 use super::super::visit::{NameUse, names_in_body, names_in_expr, statements, undeclared};
 use super::frames::declares_functions;
-use super::statements::{targets, yields_modules};
+use super::statements::{Unpacking, targets, yields_modules};
 use super::{Frame, Lowering, Result, TemplateError, assertion};
 
 /// Bytes of lowered source that count as one step of a loop's turn.
 const BYTES_PER_STEP: usize = 8;
 /// Loops inside loops that CPython compiles within one function.
 const MAX_LOOPS: usize = 20;
+
+/// The target of a `for`.
+struct Target {
+    /// As minijinja writes it.
+    code: String,
+    /// The shape to unpack when it is not one name.
+    shape: Option<String>,
+    /// Variables of it that are cells, and temporaries with their values.
+    cells: Vec<(Arc<str>, String)>,
+}
 
 impl Lowering<'_> {
     pub(super) fn for_loop(&mut self, node: &For, stmt: &Stmt, frame: Frame) -> Result<()> {
@@ -46,12 +56,17 @@ impl Lowering<'_> {
     }
 
     /// The target of a `for`, as minijinja writes it, and the shape to unpack when it is not one name.
-    fn loop_target(&mut self, target: &Expr, frame: Frame) -> Result<(String, Option<String>)> {
-        if let ExprKind::Name(name) = &target.kind {
-            return Ok((self.variable(name, target, frame)?.to_string(), None));
+    fn loop_target(&mut self, target: &Expr, frame: Frame) -> Result<Target> {
+        let unpacking = self.unpacking(target, frame)?;
+        let shape = (!matches!(target.kind, ExprKind::Name(_))).then_some(unpacking.shape);
+        Ok(Target { code: targets(&unpacking.names), shape, cells: unpacking.cells })
+    }
+
+    /// Gives the cells of a loop's variables their values.
+    fn fill_cells(&mut self, target: &Target) {
+        for (ident, value) in &target.cells {
+            self.set_code(ident, value);
         }
-        let (shape, names, _) = self.unpacking(target, frame)?;
-        Ok((targets(&names), Some(shape)))
     }
 
     /// A loop whose body does not look at `loop`.
@@ -63,7 +78,7 @@ impl Lowering<'_> {
         test_frame: Frame,
         else_frame: Frame,
     ) -> Result<()> {
-        let (target, shape) = self.loop_target(&node.target, body_frame)?;
+        let target = self.loop_target(&node.target, body_frame)?;
         let ran = (node.test.is_some() && !node.otherwise.is_empty()).then(|| self.temporary());
         if let Some(ran) = &ran {
             self.out.tag(&format!("set {ran} = none|flag"));
@@ -71,18 +86,18 @@ impl Lowering<'_> {
         if node.test.is_some() {
             self.enter_frame(test_frame.symbols, None);
         }
-        let hoist = node.test.is_none() && !declares_functions(&node.body);
+        let hoist = node.test.is_none() && !declares_functions(&node.body) && !self.has_cells(body_frame.symbols);
         if hoist {
             self.enter_frame(body_frame.symbols, Some(&node.body));
         }
         self.out.mark(node.target.span, node.target.line);
-        self.out.push(&format!("{{% for {target} in "));
+        self.out.push(&format!("{{% for {} in ", target.code));
         self.expr(&node.iter, frame)?;
         self.out.push("|");
         self.out.mark(node.iter.span, node.iter.line);
         self.out.push("iterate(");
         let cost = self.out.reserve();
-        if let Some(shape) = &shape {
+        if let Some(shape) = &target.shape {
             self.out.push(", ");
             self.out.string(shape);
         }
@@ -90,9 +105,15 @@ impl Lowering<'_> {
         let start = self.out.len();
         if let Some(test) = &node.test {
             self.out.push("{% if ");
-            self.truth(test, test_frame)?;
+            // the filter is a function of its own: what it sees is not in the cells yet
+            let before = std::mem::replace(&mut self.functions.renamed, target.cells.clone());
+            let emitted = self.truth(test, test_frame);
+            self.functions.renamed = before;
+            emitted?;
             self.out.push(" %}");
         }
+        self.fill_cells(&target);
+        self.in_loop(true);
         if let Some(ran) = &ran {
             self.out.tag(&format!("set unused = {ran}|raise_flag"));
         }
@@ -102,6 +123,7 @@ impl Lowering<'_> {
         self.loops.push(None);
         self.body(&node.body, body_frame)?;
         self.loops.pop();
+        self.in_loop(false);
         if node.test.is_some() {
             self.out.tag("endif");
         }
@@ -110,12 +132,18 @@ impl Lowering<'_> {
         match ran {
             None if !node.otherwise.is_empty() => {
                 self.out.tag("else");
+                self.leave_frame(body_frame.symbols);
                 self.loop_else(node, else_frame)?;
                 self.out.tag("endfor");
+                self.leave_frame(body_frame.symbols);
             }
-            None => self.out.tag("endfor"),
+            None => {
+                self.out.tag("endfor");
+                self.leave_frame(body_frame.symbols);
+            }
             Some(ran) => {
                 self.out.tag("endfor");
+                self.leave_frame(body_frame.symbols);
                 self.out.tag(&format!("if not {ran}|flag_raised"));
                 self.loop_else(node, else_frame)?;
                 self.out.tag("endif");
@@ -126,52 +154,71 @@ impl Lowering<'_> {
 
     fn loop_else(&mut self, node: &For, frame: Frame) -> Result<()> {
         self.enter_frame(frame.symbols, Some(&node.otherwise));
-        self.body(&node.otherwise, frame)
+        self.body(&node.otherwise, frame)?;
+        self.leave_frame(frame.symbols);
+        Ok(())
     }
 
     /// A loop with a `loop` object; recursive ones become a macro that the object calls again.
     fn extended_loop(
         &mut self,
         node: &For,
-        loop_ref: &str,
+        loop_ref: &Arc<str>,
         frame: Frame,
         body_frame: Frame,
         test_frame: Frame,
         else_frame: Frame,
     ) -> Result<()> {
-        let (target, shape) = self.loop_target(&node.target, body_frame)?;
+        let shape = (!matches!(node.target.kind, ExprKind::Name(_))).then(|| shape(&node.target));
         let test = match &node.test {
             Some(test) => Some(self.loop_filter(node, test, test_frame, body_frame)?),
             None => None,
         };
+        let mut object = loop_ref.clone();
         let function = if node.recursive {
             let function = self.temporary();
+            self.enter_function();
             self.out.tag(&format!("macro {function}({loop_ref})"));
+            self.make_cells(std::slice::from_ref(loop_ref));
+            if self.is_cell(loop_ref) {
+                object = self.temporary().into();
+                self.out.tag(&format!("set {object} = {loop_ref}"));
+                self.out.tag(&format!("set {loop_ref} = {loop_ref}|cell_of"));
+            }
             self.refuse_generator(&node.body);
             Some(function)
         } else {
-            self.out.push(&format!("{{% set {loop_ref} = "));
+            if self.is_cell(loop_ref) {
+                object = self.temporary().into();
+            }
+            self.out.push(&format!("{{% set {object} = "));
             self.expr(&node.iter, frame)?;
             self.loop_object(node, test.as_deref(), None);
             None
         };
         // a non-recursive loop's object is made before its body is known: its cost is filled in at the end
         let cost = function.is_none().then(|| self.finish_loop_object(shape.as_deref()));
-        let hoist = node.test.is_none() && !declares_functions(&node.body);
+        let target = self.loop_target(&node.target, body_frame)?;
+        let hoist = node.test.is_none() && !declares_functions(&node.body) && !self.has_cells(body_frame.symbols);
         if hoist {
             self.enter_frame(body_frame.symbols, Some(&node.body));
         }
         let start = self.out.len();
         self.out.mark(node.target.span, node.target.line);
         let items = if test.is_some() { "turns" } else { "items" };
-        let advance = test.as_ref().map(|_| format!("{{% set unused = {loop_ref}|advance %}}"));
+        let advance = test.as_ref().map(|_| format!("{{% set unused = {object}|advance %}}"));
         if test.is_some() {
             let turn = self.temporary();
-            self.out.tag(&format!("for {turn} in {loop_ref}|{items}"));
-            self.out.tag(&format!("set {target} = {turn}|turn"));
+            self.out.tag(&format!("for {turn} in {object}|{items}"));
+            self.out.tag(&format!("set {} = {turn}|turn", target.code));
         } else {
-            self.out.tag(&format!("for {target} in {loop_ref}|{items}"));
+            self.out.tag(&format!("for {} in {object}|{items}", target.code));
         }
+        self.fill_cells(&target);
+        if object != *loop_ref && !node.recursive {
+            self.set_code(loop_ref, &object);
+        }
+        self.in_loop(true);
         if !hoist {
             self.enter_frame(body_frame.symbols, Some(&node.body));
         }
@@ -193,17 +240,24 @@ impl Lowering<'_> {
         if let Some(advance) = &advance {
             self.out.push(advance);
         }
+        self.in_loop(false);
+        let leaves = !node.recursive || !node.otherwise.is_empty();
         if !node.otherwise.is_empty() {
             self.out.tag("else");
+            self.leave_frame(body_frame.symbols);
             self.loop_else(node, else_frame)?;
         }
         self.out.tag("endfor");
+        if leaves {
+            self.leave_frame(body_frame.symbols);
+        }
         let steps = (self.out.len() - start) / BYTES_PER_STEP;
         if let Some(cost) = cost {
             self.out.fill(cost, steps);
         }
         if let Some(function) = function {
             self.out.tag("endmacro");
+            self.leave_function();
             self.out.push("{{ ");
             self.expr(&node.iter, frame)?;
             self.loop_object(node, test.as_deref(), Some(&function));
@@ -244,13 +298,21 @@ impl Lowering<'_> {
     /// The filter of a loop with a `loop` object: a macro that gives the condition's value for an item.
     fn loop_filter(&mut self, node: &For, test: &Expr, test_frame: Frame, body_frame: Frame) -> Result<String> {
         let function = self.temporary();
-        let (_, names, _) = self.unpacking(&node.target, body_frame)?;
         self.enter_frame(test_frame.symbols, None);
+        self.enter_function();
+        let mut targets: Vec<Arc<str>> = Vec::new();
+        names_in_expr(&node.target, NameUse::Store, &mut |name, _| targets.push(name.into()));
+        for name in &targets {
+            let ident = self.variable(name, &node.target, body_frame)?;
+            self.own(&ident);
+        }
+        let Unpacking { names, .. } = self.unpacking(&node.target, body_frame)?;
         self.out.tag(&format!("macro {function}({})", names.join(", ")));
         self.out.push("{% set unused = ");
         self.truth(test, test_frame)?;
         self.out.push("|give %}");
         self.out.tag("endmacro");
+        self.leave_function();
         Ok(function)
     }
 
@@ -264,7 +326,8 @@ impl Lowering<'_> {
     ) -> Result<()> {
         let object = self.macro_object(Some(name), signature, body, stmt, frame)?;
         let ident = self.variable_of(name, stmt, frame)?;
-        self.out.tag(&format!("set {ident} = {object}"));
+        self.stored(&ident);
+        self.set_code(&ident, &object);
         self.export(name, frame, "export");
         Ok(())
     }
@@ -367,7 +430,10 @@ impl Lowering<'_> {
 
         let function = self.temporary();
         self.out.mark(stmt.span, stmt.line);
+        self.enter_function();
         self.out.tag(&format!("macro {function}({})", params.join(", ")));
+        self.make_cells(&params);
+        let plain = std::mem::replace(&mut self.functions.plain, params.clone());
         self.refuse_generator(body);
         self.enter_frame(symbols, None);
         let without = names.len() - signature.defaults.len();
@@ -383,6 +449,12 @@ impl Lowering<'_> {
             self.parameters.retain(|open| open != param);
         }
         self.parameters.clear();
+        self.functions.plain = plain;
+        for param in &params {
+            if self.is_cell(param) {
+                self.out.tag(&format!("set {param} = {param}|cell_of"));
+            }
+        }
         let loops = std::mem::take(&mut self.loops);
         let around = (self.captures, std::mem::replace(&mut self.generator, yields_modules(body)));
         self.captures = 0;
@@ -392,9 +464,18 @@ impl Lowering<'_> {
         (self.captures, self.generator) = around;
         self.loops = loops;
         self.out.tag("endmacro");
+        self.leave_function();
         let count = signature.defaults.len();
         let label = name.map_or_else(|| "none".to_owned(), |name| format!("\"{name}\""));
         Ok(format!("{function}|macro_object({label}, \"{}\", {count}, \"{flags}\")", names.join(" ")))
+    }
+}
+
+/// The shape of a tuple target.
+fn shape(target: &Expr) -> String {
+    match &target.kind {
+        ExprKind::Tuple(items) => format!("({})", items.iter().map(shape).collect::<String>()),
+        _ => "x".to_owned(),
     }
 }
 

@@ -14,30 +14,46 @@ impl Lowering<'_> {
         let loads: Vec<(Arc<str>, Load)> =
             self.scopes.loads(symbols).map(|(ident, load)| (ident.clone(), load.clone())).collect();
         for (ident, load) in loads {
+            self.own(&ident);
             match load {
                 Load::Parameter => {}
                 Load::Resolve(name) => {
-                    self.out.push("{% set ");
-                    self.out.push(&ident);
-                    self.out.push(" = ");
-                    self.out.string(&name);
-                    self.out.push("|resolve %}");
+                    let value = format!("{}|resolve", quoted(&name));
+                    self.set_code(&ident, &value);
                 }
-                Load::Alias(outer) => self.out.tag(&format!("set {ident} = {outer}")),
+                Load::Alias(outer) => {
+                    self.read(&outer);
+                    let value = match self.scopes.name_of(symbols, &ident) {
+                        Some(name) if self.is_cell(&outer) => format!("{outer}|cell_value({})", quoted(name)),
+                        _ => outer.to_string(),
+                    };
+                    self.set_code(&ident, &value);
+                }
                 Load::Undefined => {
                     let Some(name) = self.scopes.name_of(symbols, &ident).cloned() else { continue };
+                    if self.is_cell(&ident) {
+                        self.out.tag(&format!("set unused = {ident}|clear_cell"));
+                        continue;
+                    }
                     if body.is_some_and(|body| assigned_first(body, &name)) {
                         continue;
                     }
-                    self.out.push("{% set ");
-                    self.out.push(&ident);
-                    self.out.push(" = ");
-                    self.out.string(&name);
-                    self.out.push("|missing %}");
+                    let value = format!("{}|missing", quoted(&name));
+                    self.set_code(&ident, &value);
                 }
             }
         }
     }
+
+    /// True when a variable of the frame is a cell, which gets its value anew in every turn.
+    pub(super) fn has_cells(&self, symbols: SymbolsId) -> bool {
+        self.scopes.loads(symbols).any(|(ident, _)| self.is_cell(ident))
+    }
+}
+
+/// A name as a constant.
+fn quoted(name: &str) -> String {
+    format!("\"{name}\"")
 }
 
 /// True when a statement of the body itself assigns the name before anything could read it.

@@ -5,6 +5,7 @@
 //! variable has the name that scoping gave it, and each value a frame starts with is assigned explicitly. What minijinja
 //! contributes is control flow, captures, macros' calling convention and output.
 
+mod cells;
 mod code;
 mod constants;
 mod exprs;
@@ -98,10 +99,11 @@ pub fn lower(template: &Template, settings: &Settings<'_>) -> Result<Vec<Unit>> 
         captures: 0,
         inside: 0,
         generator: false,
+        functions: cells::Functions::default(),
     };
-    let mut units = vec![lowering.root(&template.body, extends, composed)?];
+    let mut units = vec![lowering.unit(|lowering| lowering.root(&template.body, extends, composed))?];
     for (block, _) in blocks {
-        units.push(lowering.block(&block.name, &block.body)?);
+        units.push(lowering.unit(|lowering| lowering.block(&block.name, &block.body))?);
     }
     Ok(units)
 }
@@ -145,6 +147,8 @@ struct Lowering<'e> {
     inside: usize,
     /// Inside of a function that an `include ... without context` makes a generator.
     generator: bool,
+    /// The functions around the current place.
+    functions: cells::Functions,
     /// For each loop around the current place: what must run before `continue`.
     loops: Vec<Option<String>>,
 }
@@ -176,6 +180,8 @@ impl Lowering<'_> {
     }
 
     fn root(&mut self, body: &[Stmt], extends: bool, composed: bool) -> Result<Unit> {
+        self.enter_function();
+        self.make_cells(&[]);
         let symbols = self.scopes.enter(None);
         if undeclared(body, &["self"]).contains(&"self") {
             let ident = self.scopes.declare_parameter(symbols, "self");
@@ -196,10 +202,13 @@ impl Lowering<'_> {
         if composed || self.settings.exports {
             self.runner();
         }
+        self.leave_function();
         Ok(self.take(None))
     }
 
     fn block(&mut self, name: &Arc<str>, body: &[Stmt]) -> Result<Unit> {
+        self.enter_function();
+        self.make_cells(&[]);
         let symbols = self.scopes.enter(None);
         let undeclared = undeclared(body, &["self", "super"]);
         if undeclared.contains(&"self") {
@@ -215,6 +224,7 @@ impl Lowering<'_> {
         self.enter_frame(symbols, Some(body));
         self.body(body, frame)?;
         self.runner();
+        self.leave_function();
         Ok(self.take(Some(name.clone())))
     }
 

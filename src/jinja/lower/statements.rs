@@ -8,6 +8,19 @@ use super::code::{Item, items};
 use super::constants::{is_constant, literal_text};
 use super::{Frame, Lowering, Result, TemplateError, assertion};
 
+/// How a tuple target takes a value apart.
+#[derive(Debug, Default)]
+pub(super) struct Unpacking {
+    /// Its shape: `x` a variable, parentheses a tuple.
+    pub shape: String,
+    /// minijinja's variables in order.
+    pub names: Vec<String>,
+    /// Attributes of namespaces: the namespace, the name, the temporary with the value.
+    pub attributes: Vec<(String, Arc<str>, String)>,
+    /// Cells and the temporaries with their values.
+    pub cells: Vec<(Arc<str>, String)>,
+}
+
 /// What follows a statement in its body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
@@ -225,7 +238,9 @@ impl Lowering<'_> {
         for (target, value) in pairs {
             self.store(target, inner, |this| this.expr(value, frame))?;
         }
-        self.body(body, inner)
+        self.body(body, inner)?;
+        self.leave_frame(inner.symbols);
+        Ok(())
     }
 
     fn autoescape(&mut self, value: &Expr, body: &[Stmt], frame: Frame) -> Result<()> {
@@ -243,6 +258,7 @@ impl Lowering<'_> {
         self.expr(value, inner)?;
         self.out.push("|truth %}");
         self.body(body, inner)?;
+        self.leave_frame(inner.symbols);
         self.out.tag("endautoescape");
         Ok(())
     }
@@ -257,16 +273,13 @@ impl Lowering<'_> {
         match &target.kind {
             ExprKind::Name(name) => {
                 let ident = self.variable(name, target, frame)?;
-                self.out.push("{% set ");
-                self.out.push(&ident);
-                self.out.push(" = ");
-                value(self)?;
-                self.out.push(" %}");
+                self.set(&ident, name, frame, value)?;
             }
             ExprKind::NsRef(name, attr) => {
                 let ident = self.variable(name, target, frame)?;
+                let namespace = self.reading(&ident, name, frame);
                 self.out.push("{% set unused = ");
-                self.out.push(&ident);
+                self.out.push(&namespace);
                 self.out.push("|set_attribute(");
                 self.out.string(attr);
                 self.out.push(", ");
@@ -274,7 +287,7 @@ impl Lowering<'_> {
                 self.out.push(") %}");
             }
             _ => {
-                let (shape, names, attributes) = self.unpacking(target, frame)?;
+                let Unpacking { shape, names, attributes, cells } = self.unpacking(target, frame)?;
                 if names.is_empty() {
                     self.out.push("{% set unused = ");
                 } else {
@@ -288,6 +301,9 @@ impl Lowering<'_> {
                 self.out.push("unpack(");
                 self.out.string(&shape);
                 self.out.push(") %}");
+                for (ident, temporary) in cells {
+                    self.set_code(&ident, &temporary);
+                }
                 for (ident, attr, temporary) in attributes {
                     self.out.push("{% set unused = ");
                     self.out.push(&ident);
@@ -300,47 +316,41 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// How a tuple target takes a value apart: its shape (`x` a variable, parentheses a tuple), the variables in order,
-    /// and the namespace attributes that take temporaries.
-    #[allow(clippy::type_complexity)]
-    pub(super) fn unpacking(
-        &mut self,
-        target: &Expr,
-        frame: Frame,
-    ) -> Result<(String, Vec<String>, Vec<(Arc<str>, Arc<str>, String)>)> {
-        let mut shape = String::new();
-        let mut names = Vec::new();
-        let mut attributes = Vec::new();
-        self.unpack_into(target, frame, &mut shape, &mut names, &mut attributes)?;
-        Ok((shape, names, attributes))
+    /// How a target takes a value apart.
+    pub(super) fn unpacking(&mut self, target: &Expr, frame: Frame) -> Result<Unpacking> {
+        let mut unpacking = Unpacking::default();
+        self.unpack_into(target, frame, &mut unpacking)?;
+        Ok(unpacking)
     }
 
-    fn unpack_into(
-        &mut self,
-        target: &Expr,
-        frame: Frame,
-        shape: &mut String,
-        names: &mut Vec<String>,
-        attributes: &mut Vec<(Arc<str>, Arc<str>, String)>,
-    ) -> Result<()> {
+    fn unpack_into(&mut self, target: &Expr, frame: Frame, out: &mut Unpacking) -> Result<()> {
         match &target.kind {
             ExprKind::Tuple(items) => {
-                shape.push('(');
+                out.shape.push('(');
                 for item in items {
-                    self.unpack_into(item, frame, shape, names, attributes)?;
+                    self.unpack_into(item, frame, out)?;
                 }
-                shape.push(')');
+                out.shape.push(')');
             }
             ExprKind::NsRef(name, attr) => {
                 let ident = self.variable(name, target, frame)?;
+                let namespace = self.reading(&ident, name, frame);
                 let temporary = self.temporary();
-                shape.push('x');
-                names.push(temporary.clone());
-                attributes.push((ident, attr.clone(), temporary));
+                out.shape.push('x');
+                out.names.push(temporary.clone());
+                out.attributes.push((namespace, attr.clone(), temporary));
             }
             ExprKind::Name(name) => {
-                shape.push('x');
-                names.push(self.variable(name, target, frame)?.to_string());
+                let ident = self.variable(name, target, frame)?;
+                self.stored(&ident);
+                out.shape.push('x');
+                if self.is_cell(&ident) {
+                    let temporary = self.temporary();
+                    out.names.push(temporary.clone());
+                    out.cells.push((ident, temporary));
+                } else {
+                    out.names.push(ident.to_string());
+                }
             }
             _ => {}
         }
@@ -356,8 +366,9 @@ impl Lowering<'_> {
                 ExprKind::NsRef(name, _) if !seen.contains(name) => {
                     seen.push(name.clone());
                     let ident = self.variable(name, expr, frame)?;
+                    let namespace = self.reading(&ident, name, frame);
                     self.out.mark(expr.span, expr.line);
-                    self.out.tag(&format!("set unused = {ident}|check_namespace"));
+                    self.out.tag(&format!("set unused = {namespace}|check_namespace"));
                 }
                 ExprKind::Tuple(items) => at.extend(items.iter().rev()),
                 _ => {}
@@ -391,7 +402,8 @@ impl Lowering<'_> {
             return;
         }
         if let Some(ident) = self.scopes.find(frame.symbols, name).cloned() {
-            self.out.push(&format!("{{% set unused = {ident}|{filter}("));
+            let value = self.reading(&ident, name, frame);
+            self.out.push(&format!("{{% set unused = {value}|{filter}("));
             self.out.string(name);
             self.out.push(") %}");
         }
@@ -411,6 +423,7 @@ impl Lowering<'_> {
             this.out.push("|block_value");
             Ok(())
         })?;
+        self.leave_frame(inner.symbols);
         self.export_targets(target, frame)
     }
 
@@ -464,6 +477,7 @@ impl Lowering<'_> {
         self.expr(filter, inner)?;
         self.out.push(self.written());
         self.count(1);
+        self.leave_frame(inner.symbols);
         Ok(())
     }
 
@@ -481,11 +495,12 @@ impl Lowering<'_> {
         if stores.len() > 400 {
             self.out.push(", [");
         }
-        for (index, (_, ident)) in stores.iter().enumerate() {
+        for (index, (name, ident)) in stores.iter().enumerate() {
             if stores.len() <= 400 || index > 0 {
                 self.out.push(", ");
             }
-            self.out.push(ident);
+            let value = self.reading(ident, name, frame);
+            self.out.push(&value);
         }
         if stores.len() > 400 {
             self.out.push("]");
@@ -581,9 +596,7 @@ impl Lowering<'_> {
 
     fn import(&mut self, node: &Import, stmt: &Stmt, frame: Frame) -> Result<()> {
         let ident = self.variable(&node.target, &node.template, frame)?;
-        self.out.push(&format!("{{% set {ident} = "));
-        self.import_expr(&node.template, node.with_context, stmt, frame)?;
-        self.out.push(" %}");
+        self.set(&ident, &node.target, frame, |this| this.import_expr(&node.template, node.with_context, stmt, frame))?;
         self.export(&node.target, frame, "export_private");
         Ok(())
     }
@@ -596,11 +609,14 @@ impl Lowering<'_> {
         let place = self.position(stmt.line);
         for (name, alias) in &node.names {
             let ident = self.variable(alias, &node.template, frame)?;
-            self.out.push(&format!("{{% set {ident} = {module}|module_attribute("));
-            self.out.string(name);
-            self.out.push(", ");
-            self.out.string(&place);
-            self.out.push(") %}");
+            self.set(&ident, alias, frame, |this| {
+                this.out.push(&format!("{module}|module_attribute("));
+                this.out.string(name);
+                this.out.push(", ");
+                this.out.string(&place);
+                this.out.push(")");
+                Ok(())
+            })?;
         }
         for (_, alias) in &node.names {
             self.export(alias, frame, "export_private");

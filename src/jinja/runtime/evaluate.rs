@@ -127,6 +127,8 @@ impl<'a> Run<'a> {
                 }
                 return Ok(Cow::Borrowed(value));
             }
+            Op::Cell(at, name) => super::cells::read(state, argument(self.variables, *at), name.as_deref())
+                .map_err(|error| self.at(node, error))?,
             Op::Const(value) => return Ok(Cow::Borrowed(value)),
             Op::Attr(subject, name) => {
                 let subject = self.value(subject, state)?;

@@ -148,6 +148,7 @@ impl Macro {
     }
 
     fn invoke(&self, vm: &mut Vm<'_, '_, '_>, args: &Args<'_>) -> PyResult {
+        super::cells::refuse_missing(args.pos.iter().chain(args.kw.iter().map(|(_, value)| value)))?;
         let kind = vm.core.env.undefined;
         let count = self.arguments.len();
         let mut keywords = args.kw.to_vec();

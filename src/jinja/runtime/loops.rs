@@ -157,6 +157,7 @@ impl Shape {
 fn unpack(value: &Value, shape: &Shape, it: &mut dyn Interp) -> PyResult {
     let mut out = Vec::new();
     unpack_into(value, shape, &mut out, it)?;
+    super::cells::refuse_missing(&out)?;
     Ok(match out.len() {
         1 => out.pop().unwrap_or_default(),
         _ => Value::from(out),

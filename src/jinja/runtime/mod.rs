@@ -1,6 +1,7 @@
 //! The run time: what the filters of lowered templates do.
 
 mod access;
+mod cells;
 pub(crate) mod context;
 pub(crate) mod core;
 pub(crate) mod evaluate;
@@ -27,6 +28,7 @@ pub(crate) fn register(mini: &mut Mini<'static>, codes: &std::sync::Arc<Codes>) 
     loops::register(mini);
     functions::register(mini);
     templates::register(mini);
+    cells::register(mini);
     evaluate::register(mini, codes);
 }
 
