@@ -100,8 +100,14 @@ impl Project {
     /// The same with variables in the environment.
     #[track_caller]
     pub fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Ran {
+        self.run_at("", args, variables)
+    }
+
+    /// The same in a folder of the project.
+    #[track_caller]
+    pub fn run_at(&self, folder: &str, args: &[&str], variables: &[(&str, &str)]) -> Ran {
         let mut command = Command::new(env!("CARGO_BIN_EXE_partita"));
-        command.args(args).current_dir(self.dir.path()).env_clear();
+        command.args(args).current_dir(self.path(folder)).env_clear();
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command.envs(variables.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -97,7 +97,12 @@ fn write_change(out: &mut String, diff: &Diff, change: &TextChange, detail: Deta
             1 => String::new(),
             number => format!(" ({number})"),
         };
-        let _ = writeln!(out, "  {DIM}{}: {runs}{number}{DIM:#}", words::one_line(&place.field));
+        match (places.len(), place.runs.len()) {
+            // The heading has said it all.
+            (1, 1) => {}
+            (1, _) => drop(writeln!(out, "  {DIM}{runs}{DIM:#}")),
+            _ => drop(writeln!(out, "  {DIM}{}: {runs}{number}{DIM:#}", words::one_line(&place.field))),
+        }
     }
     if places.len() > shown {
         let _ = writeln!(out, "  {DIM}and {} more fields; --all shows them{DIM:#}", places.len() - shown);
