@@ -18,6 +18,7 @@ pub mod dags;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub mod db;
 mod error;
+pub mod export;
 mod metadata;
 pub mod serialized;
 pub mod sweep;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 
 use super::play_args::{self, PlayArgs};
 use super::render::Format;
-use super::{Exit, Io, Outcome, jsonl, select};
+use super::{Exit, Failure, Io, Outcome, jsonl, select};
 use crate::context::Masker;
 use crate::context::masker::is_sensitive;
 use crate::jinja::Engine;
@@ -25,6 +25,10 @@ pub struct Args {
     /// Answer scenario documents: one JSON object a line in, one answer a line out
     #[arg(long, exclusive = true)]
     jsonl: bool,
+
+    /// What waits in a metadata database: the URL of `sql_alchemy_conn`, or the path of a SQLite file; only read
+    #[arg(long, value_name = "URL")]
+    db: Option<String>,
 
     #[command(flatten)]
     play: PlayArgs,
@@ -61,6 +65,9 @@ fn answer(document: &Json) -> PyResult<Map<String, Json>> {
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     if args.jsonl {
         return jsonl::serve(io::stdin().lock(), io.out, answer);
+    }
+    if let Some(url) = &args.db {
+        return of_database(args, url, io);
     }
     let pipelines = select::pipelines_as(&args.pipelines, args.play.profile, io)?;
     args.play.check(&pipelines)?;
@@ -100,4 +107,57 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
         writeln!(io.out, "{:#}", Json::from(documents))?;
     }
     Ok(Exit::Success)
+}
+
+/// Shows what waits for more events in a metadata database.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+fn of_database(args: &Args, url: &str, io: &mut Io<'_>) -> Outcome {
+    use super::source_args;
+    use crate::airflow::Folders;
+
+    if args.play.says_what_happens() || args.play.partition_key.is_some() {
+        return Err(Failure::Usage("--db shows what waits in an Airflow: only --dag chooses among it".into()));
+    }
+    let mut database = source_args::database(url)?;
+    let pipeline = match args.pipelines.as_slice() {
+        [] => {
+            let rows = database.latest_dags(&args.play.dag)?;
+            if let Some(missing) = args.play.dag.iter().find(|dag_id| !rows.iter().any(|row| row.dag_id == **dag_id)) {
+                let known = database.dag_ids()?;
+                return Err(select::unknown("Dag", missing, &known.iter().map(String::as_str).collect::<Vec<_>>()));
+            }
+            super::definitions::imported(rows, &Folders::default())?.pipeline
+        }
+        [one] => pipeline::load(one).map_err(|problems| Failure::Report(report::problems(&problems, true)))?,
+        _ => return Err(Failure::Usage("the Dags of one pipeline are taken with --db".into())),
+    };
+    args.play.check(std::slice::from_ref(&pipeline))?;
+    let queue = database.queue()?;
+    let mut scenario = pipeline::Scenario::of_steps("pending", Vec::new());
+    scenario.now = queue.newest();
+    let scheduler = crate::airflow::db::scheduler(&queue, &pipeline, scenario.clock())
+        .map_err(|error| Failure::Fatal(error.to_string()))?;
+    let played = pipeline::stored(&pipeline, &scenario, scheduler).map_err(play_args::failure)?;
+    let mut outcome =
+        pipeline::outcome(&pipeline, &scenario, &played, RunOutcome::bare).map_err(play_args::failure)?;
+    outcome.pipeline = database.address().to_string();
+    let strangers: Vec<String> = queue.dags().into_iter().filter(|dag_id| pipeline.dag(dag_id).is_none()).collect();
+    if !strangers.is_empty() && args.play.dag.is_empty() {
+        writeln!(io.err, "note: events wait for Dags that are stale or gone: {}", strangers.join(", "))?;
+    }
+    let shown = Shown { dags: &args.play.dag, tasks: &[], fields: &[] };
+    let mask = |text: &str| text.to_owned();
+    match args.format {
+        Format::Text => io.out.write_all(report::waiting_text(&outcome, &shown).as_bytes())?,
+        Format::Json => {
+            writeln!(io.out, "{:#}", Json::from(vec![report::resolve_json(&outcome, &shown, &mask)]))?;
+        }
+        Format::Jsonl => writeln!(io.out, "{}", report::resolve_json(&outcome, &shown, &mask))?,
+    }
+    Ok(Exit::Success)
+}
+
+#[cfg(not(any(feature = "sqlite", feature = "postgres")))]
+fn of_database(_: &Args, _: &str, _: &mut Io<'_>) -> Outcome {
+    Err(super::source_args::without_feature("--db", "sqlite` or `postgres"))
 }

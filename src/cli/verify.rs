@@ -62,8 +62,9 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     };
     let masker = if args.show_secrets { Masker::default() } else { masker(&values) };
     let mask = |text: &str| masker.mask(text).into_owned();
-    for note in &values.unreadable {
-        writeln!(io.err, "note: {note}")?;
+    if let [first, rest @ ..] = values.unreadable.as_slice() {
+        let more = if rest.is_empty() { String::new() } else { format!(", and {} more like it", rest.len()) };
+        writeln!(io.err, "note: {first}{more}\n  help: {}", source_args::UNREADABLE)?;
     }
     match args.format {
         Format::Text => io.out.write_all(report::verify_text(&summary, &mask).as_bytes())?,

@@ -656,7 +656,7 @@ impl Played {
             return Ok(datasets.pending());
         }
         let mut pending: Vec<PendingOutcome> = self.scheduler.pending_status()?.iter().map(pending_partition).collect();
-        for dag_id in self.waiting_plain() {
+        for dag_id in self.waiting_plain()? {
             let queued: Vec<AssetKey> = {
                 let assets = self.scheduler.store().assets()?;
                 let queue = self.scheduler.queue()?;
@@ -689,8 +689,8 @@ impl Played {
         Ok(pending)
     }
 
-    /// Plain consumers that the last pass left waiting.
-    fn waiting_plain(&self) -> Vec<String> {
+    /// Plain consumers that the last pass left waiting; without a pass, all that something is queued for.
+    fn waiting_plain(&self) -> Result<Vec<String>, PlayError> {
         let mut found: Vec<String> = Vec::new();
         for entry in self.scheduler.trace() {
             if let Decision::PlainWaiting { dag_id, .. } = &entry.decision
@@ -699,7 +699,12 @@ impl Played {
                 found.push(dag_id.clone());
             }
         }
-        found
+        if found.is_empty() {
+            found = self.scheduler.queue()?.into_iter().map(|row| row.dag_id).collect();
+            found.sort();
+            found.dedup();
+        }
+        Ok(found)
     }
 
     /// Airflow's audit log.

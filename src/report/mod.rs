@@ -23,7 +23,7 @@ pub use json::{render_json, render_jsonl, resolve_json, run_json};
 pub use problems::{Excerpt, excerpt, plain_problems, problems};
 pub use profiles::{profiles_json, profiles_markdown, profiles_text};
 pub use render::{Shown, field_error, instant, render_text, run_heading};
-pub use resolve::resolve_text;
+pub use resolve::{resolve_text, waiting_text};
 pub use snapshot::{group_text, hunks_text, paths_text, snapshot_text, visible};
 pub use trace::{decision_text, pending_text};
 pub use verify::{verify_json, verify_text};

@@ -50,6 +50,24 @@ pub fn resolve_text(outcome: &Outcome, shown: &Shown<'_>, mask: &dyn Fn(&str) ->
     out
 }
 
+/// Draws what waits for more events, and nothing else.
+pub fn waiting_text(outcome: &Outcome, shown: &Shown<'_>) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "{BOLD}{} / {}{BOLD:#}\n", outcome.pipeline, outcome.scenario);
+    let mut count = 0;
+    for pending in outcome.pending.iter().filter(|pending| shown.dag(&pending.dag_id)) {
+        write_pending(&mut out, pending);
+        count += 1;
+    }
+    if count == 0 {
+        out.push_str("nothing waits for more events\n");
+    }
+    for warning in &outcome.warnings {
+        let _ = writeln!(out, "{YELLOW}warning:{YELLOW:#} {warning}");
+    }
+    out
+}
+
 /// Lines after the first, indented.
 fn indented(text: &str) -> String {
     text.replace('\n', "\n    ")

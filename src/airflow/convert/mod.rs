@@ -22,7 +22,7 @@ mod schedule;
 mod task;
 mod templates;
 mod write;
-mod yaml;
+pub(super) mod yaml;
 
 use assets::Assets;
 use dag::Dag;

@@ -39,7 +39,7 @@ impl Level {
 }
 
 /// The YAML text of a document. With `readable` false every text is in double quotes.
-pub(super) fn write(document: &Map<String, Json>, readable: bool) -> String {
+pub(in crate::airflow) fn write(document: &Map<String, Json>, readable: bool) -> String {
     let mut writer = Writer { out: String::new(), readable };
     writer.entries(document, 0, Level::Top);
     writer.out

@@ -9,6 +9,7 @@ mod pending;
 mod postgres;
 mod row;
 mod runs;
+mod scheduler;
 mod secrets;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -18,6 +19,7 @@ use serde_json::Value as Json;
 
 pub use pending::{PendingPartition, Queue};
 pub use runs::RunFilter;
+pub use scheduler::scheduler;
 pub use secrets::FernetKeys;
 pub use url::{Address, Server, Tls};
 

@@ -37,6 +37,24 @@ pub struct Queue {
     pub inactive: Vec<AssetKey>,
 }
 
+impl Queue {
+    /// When the newest of it came.
+    pub fn newest(&self) -> Option<DateTime<Utc>> {
+        let events = self.partitions.iter().flat_map(|pending| &pending.events).map(|(_, event)| event.timestamp);
+        let rows = self.partitions.iter().map(|pending| pending.created_at);
+        events.chain(rows).chain(self.plain.iter().map(|(_, _, at)| *at)).max()
+    }
+
+    /// The Dags that something waits for, sorted.
+    pub fn dags(&self) -> Vec<String> {
+        let partitions = self.partitions.iter().map(|pending| pending.dag_id.clone());
+        let mut dags: Vec<String> = partitions.chain(self.plain.iter().map(|(dag_id, ..)| dag_id.clone())).collect();
+        dags.sort();
+        dags.dedup();
+        dags
+    }
+}
+
 impl Database {
     /// Everything that waits for more events.
     ///

@@ -5,6 +5,7 @@ use clap::Subcommand;
 use super::{Io, Outcome};
 
 pub mod output;
+mod runs;
 mod serialized;
 mod source;
 
@@ -21,11 +22,17 @@ pub struct Args {
 enum From {
     /// Serialized Dags: the `data` of rows of Airflow's table serialized_dag, as JSON
     Serialized(serialized::Args),
+    /// A metadata database: serialized Dags, runs, variables and connections
+    Db(runs::DbArgs),
+    /// The REST API: runs, variables and connections of Dags that are named
+    Api(runs::ApiArgs),
 }
 
 /// Imports Dags.
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     match &args.from {
         From::Serialized(args) => serialized::run(args, io),
+        From::Db(args) => runs::db(args, io),
+        From::Api(args) => runs::api(args, io),
     }
 }
