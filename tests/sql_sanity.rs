@@ -60,8 +60,12 @@ fn a_folder_of_templates_is_plain_sql() {
         };
         for text in texts {
             // The only brace that is left is one that a template wrote into a literal on purpose.
-            assert!(!text.replace("'{{'", "").contains("{{") && !text.contains("{%") && !text.contains("{#"), "{file}: {text}");
-            let parsed = Parser::parse_sql(&HiveDialect {}, &text).unwrap_or_else(|error| panic!("{file}: {error}\n{text}"));
+            assert!(
+                !text.replace("'{{'", "").contains("{{") && !text.contains("{%") && !text.contains("{#"),
+                "{file}: {text}"
+            );
+            let parsed =
+                Parser::parse_sql(&HiveDialect {}, &text).unwrap_or_else(|error| panic!("{file}: {error}\n{text}"));
             statements += parsed.len();
         }
     }

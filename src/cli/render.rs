@@ -20,6 +20,7 @@ use crate::report::{self, Shown};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Pipelines: folders or files; without one, every pipeline below templates/
+    #[arg(conflicts_with = "serialized")]
     pipelines: Vec<Utf8PathBuf>,
 
     /// Answer requests: one JSON object a line in, one answer a line out

@@ -138,8 +138,7 @@ fn of_database(args: &Args, url: &str, io: &mut Io<'_>) -> Outcome {
     let scheduler = crate::airflow::db::scheduler(&queue, &pipeline, scenario.clock())
         .map_err(|error| Failure::Fatal(error.to_string()))?;
     let played = pipeline::stored(&pipeline, &scenario, scheduler).map_err(play_args::failure)?;
-    let mut outcome =
-        pipeline::outcome(&pipeline, &scenario, &played, RunOutcome::bare).map_err(play_args::failure)?;
+    let mut outcome = pipeline::outcome(&pipeline, &scenario, &played, RunOutcome::bare).map_err(play_args::failure)?;
     outcome.pipeline = database.address().to_string();
     let strangers: Vec<String> = queue.dags().into_iter().filter(|dag_id| pipeline.dag(dag_id).is_none()).collect();
     if !strangers.is_empty() && args.play.dag.is_empty() {

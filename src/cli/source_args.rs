@@ -28,7 +28,8 @@ pub struct SourceArgs {
 }
 
 /// What helps when values cannot be read.
-pub const UNREADABLE: &str = "set AIRFLOW__CORE__FERNET_KEY as your Airflow has it; a value that the REST API masks is read by --db";
+pub const UNREADABLE: &str =
+    "set AIRFLOW__CORE__FERNET_KEY as your Airflow has it; a value that the REST API masks is read by --db";
 
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {

@@ -19,7 +19,7 @@ pub struct Args {
     source: SourceArgs,
 
     /// Render with the templates of this pipeline in place of the serialized Dags
-    #[arg(value_name = "PIPELINE")]
+    #[arg(value_name = "PIPELINE", conflicts_with = "serialized")]
     pipelines: Option<Utf8PathBuf>,
 
     #[command(flatten)]

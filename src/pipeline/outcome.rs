@@ -84,12 +84,7 @@ impl TaskResult {
 impl RunOutcome {
     /// A run without what its tasks render.
     pub fn bare(run: &super::play::PlayedRun) -> Self {
-        RunOutcome {
-            run: run.run.clone(),
-            origin: run.origin,
-            date_reason: run.date_reason.clone(),
-            tasks: Vec::new(),
-        }
+        RunOutcome { run: run.run.clone(), origin: run.origin, date_reason: run.date_reason.clone(), tasks: Vec::new() }
     }
 
     /// The key, or the run id of a run without one.

@@ -169,8 +169,7 @@ pub fn api(_: &ApiArgs, _: &mut Io<'_>) -> Outcome {
 }
 
 fn finish(imported: Imported, values: &Values, runs: &[StoredRun], args: &RunArgs, io: &mut Io<'_>) -> Outcome {
-    let mut imported =
-        export::with_values(imported, values, args.with_secrets).map_err(|error| failure(&error))?;
+    let mut imported = export::with_values(imported, values, args.with_secrets).map_err(|error| failure(&error))?;
     imported.files.extend(export::scenarios(runs));
     output::finish(&imported, &args.output, io)
 }

@@ -4,7 +4,7 @@ use camino::Utf8PathBuf;
 
 use super::output::{failure, findings};
 use super::serialized;
-use crate::airflow::{Folders, import};
+use crate::airflow::{Folders, Imported, import};
 use crate::cli::{Failure, Io};
 use crate::pipeline::Pipeline;
 
@@ -12,7 +12,7 @@ use crate::pipeline::Pipeline;
 #[derive(Debug, Clone, clap::Args)]
 pub struct ImportedArgs {
     /// Serialized Dags in place of a pipeline: a file, a folder of .json files, or -
-    #[arg(long, value_name = "FILE|DIR|-", conflicts_with_all = ["pipelines"])]
+    #[arg(long, value_name = "FILE|DIR|-")]
     pub serialized: Option<Utf8PathBuf>,
 
     /// The Dag folder: where templates of serialized Dags look for files beside their Dag's file
@@ -31,6 +31,17 @@ impl ImportedArgs {
     /// # Errors
     /// What cannot be imported.
     pub fn pipeline(&self, dags: &[String], io: &mut Io<'_>) -> Result<Option<Pipeline>, Failure> {
+        let Some(imported) = self.imported()? else { return Ok(None) };
+        let shown = |dag_id: &Option<String>| dags.is_empty() || dag_id.as_ref().is_none_or(|id| dags.contains(id));
+        findings(imported.findings.iter().filter(|finding| shown(&finding.dag_id)), io)?;
+        Ok(Some(imported.pipeline))
+    }
+
+    /// The Dags that are named, imported.
+    ///
+    /// # Errors
+    /// What cannot be imported.
+    pub fn imported(&self) -> Result<Option<Imported>, Failure> {
         let Some(source) = &self.serialized else {
             if self.dags_folder.is_some() || !self.template_searchpath.is_empty() {
                 let message =
@@ -41,10 +52,7 @@ impl ImportedArgs {
         };
         let read = serialized::read(source)?;
         let folders = Folders { dags: self.dags_folder.clone(), template_searchpath: self.template_searchpath.clone() };
-        let imported = import(&read, &folders).map_err(|error| failure(&error))?;
-        let shown = |dag_id: &Option<String>| dags.is_empty() || dag_id.as_ref().is_none_or(|id| dags.contains(id));
-        findings(imported.findings.iter().filter(|finding| shown(&finding.dag_id)), io)?;
-        Ok(Some(imported.pipeline))
+        import(&read, &folders).map(Some).map_err(|error| failure(&error))
     }
 
     /// True when they name Dags, and not only folders for templates.
