@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::super::answer::Failure;
 use super::super::hunks::hunks;
-use super::super::scene::run_json;
+use super::super::scene::{How, run_json};
 use super::super::select;
 use super::Ask;
 use super::render::Chosen;
@@ -69,18 +69,25 @@ fn compare(answer: &mut Json, snapshot: &Snapshot, file: &[u8]) {
     answer["hunks"] = hunks;
 }
 
-/// Compares the same field of two runs.
+/// Compares the same field of two runs; `a_scenario` names the scenario of the first where it is another one.
 pub fn runs(ask: &Ask<'_>) -> Result<Json, Failure> {
     let query = &ask.request.query;
-    let known: Vec<&str> = select::FIELD.into_iter().filter(|name| *name != "run").chain(["a", "b", "whole"]).collect();
+    let known: Vec<&str> = select::FIELD.into_iter().filter(|name| *name != "run").chain(["a", "a_scenario", "b", "whole"]).collect();
     query.only(&known)?;
     let scene = select::scene(ask.preview, ask.workspace, query)?;
+    let first = match query.get("a_scenario")? {
+        Some(name) => {
+            let folder = select::folder(ask.workspace, query)?;
+            select::of_parts(ask.preview, ask.workspace, folder, Some(name), How::Steps)?
+        }
+        None => scene.clone(),
+    };
     let dag = query.get("dag")?;
-    let one = select::named_run(&scene, dag, Some(query.need("a")?))?;
+    let one = select::named_run(&first, dag, Some(query.need("a")?))?;
     let dag = dag.unwrap_or(&one.run.dag_id);
     let other = select::named_run(&scene, Some(dag), Some(query.need("b")?))?;
     let field = query.get("field")?;
-    let (left, right) = (Chosen::of_run(&scene, one, query)?, Chosen::of_run(&scene, other, query)?);
+    let (left, right) = (Chosen::of_run(&first, one, query)?, Chosen::of_run(&scene, other, query)?);
     let (a, b) = (left.render(ask.preview, field)?, right.render(ask.preview, field)?);
     let text = |rendered: &super::render::Rendered| match (&rendered.field.value, rendered.text()) {
         (_, Some(text)) => text,

@@ -120,6 +120,7 @@ async function show(run, fresh, signal) {
   }
   document.body.dataset.revision = String(model.revision ?? "");
   document.body.dataset.view = view.id;
+  document.body.dataset.about = view.about;
 }
 
 function noRuns() {

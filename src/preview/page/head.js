@@ -1,6 +1,5 @@
 // The head of a run: which run this is, and what made it.
 import { $, h, put, instant, counted } from "./dom.js";
-import { model } from "./model.js";
 import { state } from "./state.js";
 
 const EVENTS_SHOWN = 3;
@@ -9,7 +8,7 @@ const EVENTS_SHOWN = 3;
 export function head(run) {
   const box = $("head");
   if (!run) {
-    put(box, h("h1", {}, state.scenario ?? state.pipeline ?? "No pipeline"), warnings());
+    put(box, h("h1", {}, state.scenario ?? state.pipeline ?? "No pipeline"));
     return;
   }
   put(
@@ -22,7 +21,7 @@ export function head(run) {
     ),
     h("p", { class: "facts" }, dateOf(run)),
     h("p", { class: "facts" }, madeBy(run)),
-    warnings(),
+    h("p", { class: "facts id", title: run.id }, "run_id ", h("span", { class: "mono" }, run.id)),
   );
 }
 
@@ -32,7 +31,6 @@ function dateOf(run) {
   else if (run.key !== null) parts.push(["no partition_date"]);
   if (run.reason) parts.push([run.reason]);
   if (run.logical) parts.push(["logical_date ", h("b", {}, instant(run.logical))]);
-  parts.push([h("span", { class: "mono" }, run.id)]);
   return parts.map((part, index) => (index ? [h("span", { class: "sep" }, "·"), part] : part));
 }
 
@@ -50,10 +48,4 @@ function madeBy(run) {
     ]),
     more ? ` and ${counted(more, "more event")}` : null,
   ];
-}
-
-function warnings() {
-  const list = model.scene?.warnings ?? [];
-  if (!list.length) return null;
-  return list.slice(0, 2).map((text) => h("p", { class: "facts" }, h("span", { class: "tag warn" }, "warning"), " ", text));
 }

@@ -258,6 +258,17 @@ export const model = {
     this.names = new Set(pipeline?.dags.map((dag) => dag.name));
   },
 
+  /** Every other run of a Dag: those beside the chosen one first, then those of other scenarios. */
+  others(chosen, run) {
+    const pipeline = this.pipeline(chosen.pipeline);
+    const here = (this.scene?.runs ?? []).filter((one) => one.dag === run.dag && one !== run).map((one) => ({ scenario: null, run: one }));
+    const plain = !(chosen.emit || chosen.key || chosen.store);
+    const elsewhere = (pipeline?.scenarios ?? [])
+      .filter((scenario) => !scenario.problem && !(plain && scenario.name === chosen.scenario))
+      .flatMap((scenario) => new Scene({ runs: scenario.runs.filter((one) => one.dag_id === run.dag) }, pipeline.dags).runs.map((one) => ({ scenario: scenario.name, run: one })));
+    return [...here, ...elsewhere];
+  },
+
   /** What is wrong with the files of what is chosen. */
   problems(chosen) {
     const wrong = [];
@@ -344,7 +355,7 @@ export const model = {
 
   /** One field of two runs of the same Dag. */
   async compare(chosen, field, a, b, signal) {
-    const parameters = { ...sceneOf(chosen), dag: b.dag, a: a.id, b: b.id, task: field.task, map_index: field.mapped ? (chosen.map ?? "0") : null, field: field.field };
+    const parameters = { ...sceneOf(chosen), dag: b.dag, a: a.run.id, a_scenario: a.scenario, b: b.id, task: field.task, map_index: field.mapped ? (chosen.map ?? "0") : null, field: field.field };
     const data = await get("compare", parameters, signal);
     const [first, second] = data.failed ?? [false, false];
     const note = first && second ? "does not render in either run" : first ? "does not render in the first" : second ? "does not render in the second" : null;

@@ -1,5 +1,5 @@
 // The list of runs: all of a scenario, filtered by key, Dag or date.
-import { $, h, counted, instant } from "./dom.js";
+import { $, h, put, counted, instant } from "./dom.js";
 import { VirtualList, matches } from "./virtual.js";
 
 export class RunList {
@@ -14,7 +14,8 @@ export class RunList {
       row,
       choose: (run) => chosen(run),
     });
-    $("runs").append(this.list.element);
+    this.foot = h("div", { class: "runs-foot", role: "status", "aria-label": "Warnings", hidden: true });
+    $("runs").append(this.list.element, this.foot);
     this.filter = $("runs-filter");
     this.filter.addEventListener("input", () => this.refresh(true));
     this.filter.addEventListener("keydown", (event) => {
@@ -33,6 +34,11 @@ export class RunList {
     const moved = this.run?.id !== run?.id || this.run?.dag !== run?.dag;
     this.scene = scene;
     this.run = run;
+    if (!same) {
+      const warnings = scene?.warnings ?? [];
+      this.foot.hidden = !warnings.length;
+      put(this.foot, warnings.slice(0, 20).map((text) => h("p", {}, h("span", { class: "tag warn" }, "warning"), " ", text)));
+    }
     if (!same) this.refresh(moved);
     else if (moved) this.list.select(this.shown.indexOf(run));
   }

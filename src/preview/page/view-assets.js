@@ -21,7 +21,7 @@ function build(element) {
     h("div", { class: "tools" }, parts.search, h("span", { class: "gap" }), parts.count),
     h(
       "table",
-      { class: "stack" },
+      { class: "stack assets" },
       h("thead", {}, h("tr", {}, ["Asset", "Produced by", "Consumed by", "Read by", "Events here"].map((name) => h("th", { scope: "col" }, name)))),
       parts.body,
     ),
@@ -53,7 +53,7 @@ function row(asset) {
     h("td", { "data-label": "Asset" }, h("b", {}, asset.name), asset.kind === "alias" ? [" ", h("span", { class: "tag" }, "alias")] : null, asset.uri && asset.uri !== asset.name ? h("div", { class: "soft mono" }, asset.uri) : null),
     h("td", { "data-label": "Produced by" }, dags(asset.producers, "nobody here")),
     h("td", { "data-label": "Consumed by" }, dags(asset.consumers, "nobody")),
-    h("td", { "data-label": "Read by" }, dags(asset.readers, "–")),
+    h("td", { "data-label": "Read by" }, asset.readers.length ? dags(asset.readers) : null),
     h("td", { "data-label": "Events here" }, asset.events === null ? "" : String(asset.events)),
   );
 }

@@ -3,7 +3,7 @@ import { h, put, counted } from "./dom.js";
 import { state } from "./state.js";
 import { model } from "./model.js";
 import { matches } from "./virtual.js";
-import { empty, problem } from "./problem.js";
+import { empty } from "./problem.js";
 
 const LONG = 400;
 
@@ -64,7 +64,7 @@ function row(entry, query) {
 }
 
 function value(entry, query) {
-  if (entry.error) return problem(entry.error, { heading: false });
+  if (entry.error) return [h("span", { class: "tag warn" }, entry.error.kind), " ", entry.error.message, entry.error.hint ? h("div", { class: "soft" }, entry.error.hint) : null];
   const printed = entry.printed ?? "";
   if (printed === "") return h("span", { class: "soft" }, '""');
   if (printed.length <= LONG) return marked(printed, query);

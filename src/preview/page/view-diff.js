@@ -100,35 +100,48 @@ const COMPARE_WORDS = {
   error: ["does not render", "bad"],
 };
 
-function who(run) {
-  return [h("b", {}, run.dag), " ", run.key === null ? h("span", { class: "soft mono" }, run.id) : h("span", { class: "mono" }, run.key), run.date ? h("span", { class: "soft" }, ` ${instant(run.date)}`) : null];
+function who(run, scenario) {
+  return [
+    h("b", {}, run.dag),
+    " ",
+    run.key === null ? h("span", { class: "soft mono" }, run.id) : h("span", { class: "mono" }, run.key),
+    run.date ? h("span", { class: "soft" }, ` ${instant(run.date)}`) : null,
+    scenario ? [" ", h("span", { class: "tag" }, scenario)] : null,
+  ];
 }
 
+/** How the other run stands in the address. */
+const nameOf = (other) => (other.scenario ? `${other.scenario}\n${other.run.id}` : other.run.id);
+
 function chooseOther() {
-  const scene = model.scene;
-  const mine = scene?.find(state);
+  const mine = model.scene?.find(state);
   if (!mine) return;
-  const others = scene.runs.filter((run) => run !== mine && run.dag === mine.dag);
   pick({
     title: `Compare with another run of ${mine.dag}`,
-    items: others.map((run) => ({ label: run.key ?? run.id, detail: run.date ? instant(run.date) : run.key === null ? "" : run.id, value: run.id })),
+    items: model.others(state, mine).map((other) => ({
+      label: other.run.key ?? other.run.id,
+      detail: [other.scenario, other.run.date ? instant(other.run.date) : null].filter(Boolean).join("  ·  "),
+      value: nameOf(other),
+    })),
     current: state.other,
-    empty: `${mine.dag} has no other run here.`,
+    empty: `${mine.dag} has no other run in any scenario.`,
     chosen: (other) => set({ other, view: "compare" }, { step: true }),
   });
 }
 
 function swap(other, run) {
-  set({ run: other.id, other: run.id }, { step: true });
+  set({ run: other.run.id, other: run.id }, { step: true });
 }
 
-/** The other run: the one chosen, or the run of the same Dag next to this one. */
+/** The other run: the one chosen, or the run of the same Dag before this one, or after it, or in another scenario. */
 function otherRun(scene, run) {
+  const others = model.others(state, run);
+  const chosen = others.find((other) => nameOf(other) === state.other);
+  if (chosen) return chosen;
   const same = scene.runs.filter((one) => one.dag === run.dag);
-  const chosen = same.find((one) => one.id === state.other);
-  if (chosen && chosen !== run) return chosen;
   const at = same.indexOf(run);
-  return same[at - 1] ?? same[at + 1] ?? null;
+  const next = same[at - 1] ?? same[at + 1];
+  return next ? { scenario: null, run: next } : (others[0] ?? null);
 }
 
 export const compareView = {
@@ -139,7 +152,7 @@ export const compareView = {
   async show(element, { run, scene, signal }) {
     const other = otherRun(scene, run);
     if (!other) {
-      put(element, empty("No other run to compare with", `${run.dag} has one run in this scenario. A scenario with more events, or a what-if, makes more.`));
+      put(element, empty("No other run to compare with", `${run.dag} has no other run in any scenario. A scenario with more events, or a what-if, makes more.`));
       return;
     }
     const fields = await each(run.fields({ given: true }), (field) => orError(field, model.compare(state, field, other, run, signal)));
@@ -152,11 +165,11 @@ export const compareView = {
         "div",
         { class: "tools" },
         h("button", { type: "button", onclick: chooseOther, title: "Choose the other run (x)" }, "Compare with …"),
-        h("button", { type: "button", onclick: () => swap(other, run) }, "Swap"),
+        other.scenario ? null : h("button", { type: "button", onclick: () => swap(other, run) }, "Swap"),
         h("span", { class: "gap" }),
         h("span", { class: "meta" }, `${differing.length} of ${counted(fields.length, "field")} differ${differing.length === 1 ? "s" : ""}`),
       ),
-      h("div", { class: "sides" }, h("div", { class: "who" }, h("div", { class: "label" }, "Before  −"), who(other)), h("div", { class: "who" }, h("div", { class: "label" }, "After  +"), who(run))),
+      h("div", { class: "sides" }, h("div", { class: "who" }, h("div", { class: "label" }, "Before  −"), who(other.run, other.scenario)), h("div", { class: "who" }, h("div", { class: "label" }, "After  +"), who(run, other.scenario ? (state.scenario ?? "what if") : null))),
       differing.map((field) => part(field, COMPARE_WORDS)),
       equal.length ? h("p", { class: "empty-line" }, differing.length ? "Equal: " : "Every field is equal: ", h("span", { class: "mono" }, equal.map((field) => field.label).join(", "))) : null,
       fields.length ? null : empty("Nothing to compare", "These runs have no template fields."),

@@ -6,7 +6,13 @@ import { layout } from "./layout.js";
 import { empty } from "./problem.js";
 import { searchAssets } from "./view-assets.js";
 
-const MANY = 40;
+const MANY = 120;
+const WIDEST = 210;
+const SMALLEST = 0.7;
+
+// The fonts of the two lines in a box, as the style sheet has them.
+const NAME = "550 12.5px";
+const SUB = "400 11.5px";
 
 let parts = null;
 let leave = null;
@@ -22,7 +28,7 @@ function build(element) {
   };
   put(element, h("div", { class: "graph-view" }, h("div", { class: "tools" }, parts.legend, h("span", { class: "gap" }), parts.hops, parts.only), parts.box));
   new ResizeObserver(() => {
-    if (last && last.down !== narrow()) draw(last.graph, last.run);
+    if (last && last.width !== parts.box.clientWidth) draw(last.graph, last.run);
   }).observe(parts.box);
 }
 
@@ -81,14 +87,14 @@ function component(edges, start) {
 
 function draw(graph, run) {
   const down = narrow();
-  last = { graph, run, down };
+  last = { graph, run, width: parts.box.clientWidth };
   let { nodes, edges } = whole(graph);
   if (!nodes.length) {
     put(parts.box, empty("Nothing to draw", "This pipeline has no Dags and no assets."));
     return;
   }
   const here = run ? dagId(run.dag) : null;
-  const only = here && (parts.only.getAttribute("aria-pressed") === "true" || nodes.length > MANY * 3);
+  const only = here && (parts.only.getAttribute("aria-pressed") === "true" || nodes.length > MANY);
   parts.only.disabled = !here;
   if (only) {
     const kept = component(edges, here);
@@ -97,11 +103,14 @@ function draw(graph, run) {
   }
   const way = run ? model.scene.way(run) : { dags: new Map(), assets: new Set() };
   for (const node of nodes) {
-    const longest = Math.max(node.name.length, (node.sub ?? "").length * 0.9);
-    node.width = Math.min(230, Math.max(96, Math.round(longest * 7.3) + 26));
+    const key = node.kind === "dag" ? way.dags.get(node.name) : null;
+    if (key) node.sub = key;
+    node.width = Math.round(Math.min(WIDEST, Math.max(72, measure(node.name, NAME), measure(node.sub, SUB))) + 28);
     node.height = 44;
   }
   const placed = layout(nodes, edges, { down, layerGap: down ? 34 : 52, gap: down ? 12 : 16, margin: down ? 12 : 24 });
+  // A graph that is a little too wide is made smaller, one that is much too wide scrolls.
+  const scale = Math.max(SMALLEST, Math.min(1, (parts.box.clientWidth || placed.width) / placed.width));
   const on = (id) => (id.startsWith("dag ") ? way.dags.has(id.slice(4)) : way.assets.has(id.slice(6)));
   const known = new Map(nodes.map((node) => [node.id, node]));
 
@@ -114,7 +123,6 @@ function draw(graph, run) {
   const boxes = nodes.map((node) => {
     const { x, y } = placed.at.get(node.id);
     const lit = on(node.id);
-    const key = node.kind === "dag" ? way.dags.get(node.name) : null;
     const act = () => (node.kind === "asset" ? showAsset(node) : showDag(node));
     return s(
       "g",
@@ -132,17 +140,17 @@ function draw(graph, run) {
           }
         },
       },
-      s("title", {}, node.kind === "asset" ? `${node.name}\n${node.asset.uri ?? ""}` : `${node.name}${key ? `\n${key}` : ""}`),
+      s("title", {}, node.kind === "asset" ? `${node.name}\n${node.asset.uri ?? ""}` : `${node.name}\n${node.sub}`),
       s("rect", { width: String(node.width), height: String(node.height), rx: node.kind === "asset" ? "22" : "7" }),
-      s("text", { class: "name", x: "13", y: "19" }, cut(node.name, node.width - 26, 7.2)),
-      s("text", { class: "sub", x: "13", y: "34" }, cut(key ?? node.sub, node.width - 26, 6.6)),
+      s("text", { class: "name", x: "14", y: "19" }, cut(node.name, node.width - 26, NAME)),
+      s("text", { class: "sub", x: "14", y: "34" }, cut(node.sub, node.width - 26, SUB)),
     );
   });
   put(
     parts.box,
     s(
       "svg",
-      { class: "graph", width: String(placed.width), height: String(placed.height), viewBox: `0 0 ${placed.width} ${placed.height}`, role: "group", "aria-label": "Dags and assets" },
+      { class: "graph", width: String(Math.round(placed.width * scale)), height: String(Math.round(placed.height * scale)), viewBox: `0 0 ${placed.width} ${placed.height}`, role: "group", "aria-label": "Dags and assets" },
       s("defs", {}, tip("tip", "tip"), tip("tip-on", "edge-on-tip")),
       lines,
       boxes,
@@ -150,15 +158,15 @@ function draw(graph, run) {
   );
   put(
     parts.legend,
-    h("span", {}, "▭ Dag"),
-    h("span", {}, "⬭ asset (dashed)"),
+    h("span", {}, h("i"), "Dag"),
+    h("span", {}, h("i", { class: "asset" }), "asset"),
     run ? h("span", {}, "coloured: the way of ", h("b", {}, run.dag), " ", run.key === null ? null : h("span", { class: "mono" }, run.key)) : null,
   );
   parts.hops.textContent = way.hops ? counted(way.hops, "hop") : "";
   const mine = here && placed.at.get(here);
   if (mine) {
-    parts.box.scrollLeft = mine.x - parts.box.clientWidth / 2;
-    parts.box.scrollTop = mine.y - parts.box.clientHeight / 2;
+    parts.box.scrollLeft = mine.x * scale - parts.box.clientWidth / 2;
+    parts.box.scrollTop = mine.y * scale - parts.box.clientHeight / 2;
   }
 }
 
@@ -181,12 +189,24 @@ function curve(a, b, down) {
   return `M${from} C${from[0] + bend} ${from[1]} ${to[0] - bend} ${to[1]} ${to}`;
 }
 
+const pen = document.createElement("canvas").getContext("2d");
+
+function measure(text, font) {
+  pen.font = `${font} ${getComputedStyle(document.body).fontFamily}`;
+  return pen.measureText(text).width;
+}
+
 /** A name that fits, with its middle left out: beginnings and ends tell names apart. */
-function cut(text, width, each) {
-  const room = Math.floor(width / each);
-  if (text.length <= room) return text;
-  const head = Math.ceil((room - 1) / 2);
-  return `${text.slice(0, head)}…${text.slice(text.length - (room - 1 - head))}`;
+function cut(text, width, font) {
+  if (measure(text, font) <= width) return text;
+  let [low, high] = [1, text.length];
+  const short = (kept) => `${text.slice(0, Math.ceil(kept / 2))}…${text.slice(text.length - Math.floor(kept / 2))}`;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (measure(short(middle), font) <= width) low = middle;
+    else high = middle - 1;
+  }
+  return short(low);
 }
 
 function showDag(node) {

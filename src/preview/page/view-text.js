@@ -54,7 +54,7 @@ function build(element) {
     ),
   );
   put(element, h("div", { class: "text-view" }, parts.fields, parts.panes));
-  const wrapped = setting("wrap") ?? (matchMedia("(max-width: 760px)").matches ? "yes" : "no");
+  const wrapped = setting("wrap") ?? "yes";
   parts.panes.classList.toggle("wrap", wrapped === "yes");
   parts.wrap.setAttribute("aria-pressed", String(wrapped === "yes"));
 }
@@ -213,7 +213,10 @@ function showFile(id, byHand = false) {
   const error = place && String(place.template) === file.id ? caret(place, file.source) : null;
   template.show({ text: file.source, html: file.html, first: file.first, error });
   if (other !== file.key) template.element.scrollTop = 0;
-  if (error) template.reveal(error.line);
+  if (error) {
+    template.element.scrollLeft = 0;
+    template.reveal(error.line);
+  }
   if (byHand) {
     if (chosenLine()[0] === "template") set({ line: null });
     else restore();

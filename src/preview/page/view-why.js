@@ -38,7 +38,8 @@ function keys(list) {
   ];
 }
 
-function eventItem(id, trace, dag) {
+function eventItem(id, trace, run) {
+  const dag = run.dag;
   const recorded = trace.find((entry) => entry.decision === "event_recorded" && entry.event === id);
   const map = trace.find((entry) => entry.decision === "key_mapped" && entry.event === id && entry.dag_id === dag);
   const joined = trace.find((entry) => entry.decision === "pending_joined" && entry.event === id && entry.dag_id === dag && entry.conflict);
@@ -55,12 +56,21 @@ function eventItem(id, trace, dag) {
       key(recorded?.partition_key ?? map?.partition_key ?? null),
       recorded?.partition_date ? [" dated ", instant(recorded.partition_date)] : null,
     ),
-    h("p", { class: "detail" }, recorded ? instant(recorded.at) : "emitted before this trace begins"),
+    h("p", { class: "detail" }, recorded ? instant(recorded.at) : "emitted before this trace begins", emitter(run, recorded)),
     map ? mapped(map) : null,
     carries ? h("p", { class: "detail" }, "carries the date ", instant(carries)) : null,
     map?.carry_error ? h("p", { class: "detail" }, h("span", { class: "tag bad" }, `no date is carried: ${map.carry_error.kind}: ${map.carry_error.message}`)) : null,
     joined ? h("p", { class: "detail" }, h("span", { class: "tag warn" }, "its date differs from the one carried so far: none is carried now")) : null,
   );
+}
+
+/** The run whose task emitted an event, as a link to it. */
+function emitter(run, recorded) {
+  const event = recorded && run.events.find((one) => one.run && one.asset === recorded.asset.name && one.key === recorded.partition_key && Date.parse(one.at) === Date.parse(recorded.at));
+  if (!event) return null;
+  const source = model.scene.find(event);
+  if (!source) return [", emitted by ", h("span", { class: "mono" }, event.dag)];
+  return [", emitted by ", h("button", { type: "button", class: "link", onclick: () => leave(source, { view: "why" }) }, `${source.dag} ${source.key ?? source.id}`)];
 }
 
 /** Which rule gave the date, in a sentence. */
@@ -103,7 +113,7 @@ function structured(run, trace) {
             { class: "steps" },
             shown.map((id, index) => [
               index === EVENTS_SHOWN - 1 && ids.length > EVENTS_SHOWN ? h("li", { class: "aside" }, h("p", { class: "detail" }, counted(ids.length - EVENTS_SHOWN, "more event"))) : null,
-              eventItem(id, trace, run.dag),
+              eventItem(id, trace, run),
             ]),
             h("li", {}, h("p", { class: "what" }, "the run ", key(run.key), " is made"), created ? h("p", { class: "detail" }, instant(created.at), " · ", h("span", { class: "mono" }, run.id)) : null),
           )
@@ -121,11 +131,14 @@ function structured(run, trace) {
   ];
 }
 
+let leave = null;
+
 export const whyView = {
   id: "why",
   label: "Why",
   about: "run",
-  async show(element, { run, signal }) {
+  async show(element, { run, signal, chooseRun }) {
+    leave = chooseRun;
     const answer = await model.explain(state, signal);
     if (signal.aborted) return;
     const trace = answer.trace ?? [];
@@ -141,7 +154,7 @@ export const whyView = {
         "div",
         { class: "page" },
         told,
-        text ? h("section", {}, h("h2", {}, "As ", h("code", {}, "partita explain"), " tells it"), h("pre", { class: "why", tabindex: "0", "aria-label": "Explanation" }, text)) : null,
+        text ? h("details", { open: !trace.length }, h("summary", {}, "As ", h("code", {}, "partita explain"), " tells it"), h("pre", { class: "why", tabindex: "0", "aria-label": "Explanation" }, text)) : null,
       ),
     );
   },
