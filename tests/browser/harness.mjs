@@ -155,7 +155,7 @@ export class Browser {
 
 /** Waits until nothing is being asked and drawn. */
 export async function settled(page) {
-  await page.waitForFunction(() => document.body.dataset.busy === "false" && document.body.dataset.view);
+  await page.waitForFunction(() => document.body.dataset.busy === "false");
 }
 
 export const text = (page, selector) => page.locator(selector).innerText();

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { Browser, NARROW, Project, Server, overflow, rendered, rendersTo, settled, shot, text } from "./harness.mjs";
 
 const EVIL = "<script>window.hacked=1</script><img src=x onerror=window.hacked=1>";
-const LONG = `2026-03-10T09:00:00|${"region-of-the-north-west-".repeat(20)}`;
+const LONG = `2026-03-10T09:00:00|${"region-of-the-north-west-".repeat(9)}`;
 
 const HOSTILE = {
   "hostile/pipeline.yaml": `assets:
@@ -23,14 +23,15 @@ dags:
         bash_command: "{{ '<i>x</i>'.nothing() }}"
 `,
   "hostile/scenarios/first.yaml": `steps:
-  - emit: "${EVIL}"
+  - emit: '"${EVIL}"'
     partition_key: "${EVIL}"
-  - emit: "${EVIL}"
+  - emit: '"${EVIL}"'
     partition_key: "${LONG}"
 `,
 };
 
 const MANY = 3000;
+// One pass of the scheduler looks at 500 pending runs, as Airflow does.
 const CROWD = {
   "crowd/pipeline.yaml": `assets: {events: "s3://bucket/events"}
 dags:
@@ -39,7 +40,7 @@ dags:
     tasks:
       load: {operator: SQLExecuteQueryOperator, sql: "SELECT '{{ partition_key }}'"}
 `,
-  "crowd/scenarios/many.yaml": `steps:\n${Array.from({ length: MANY }, (_, index) => `  - {emit: events, partition_key: "key-${String(index).padStart(5, "0")}"}\n`).join("")}`,
+  "crowd/scenarios/many.yaml": `steps:\n${Array.from({ length: MANY }, (_, index) => `  - {emit: events, partition_key: "key-${String(index).padStart(5, "0")}"}\n${index % 500 === 499 ? "  - tick\n" : ""}`).join("")}`,
 };
 
 let browser;

@@ -72,7 +72,8 @@ fn compare(answer: &mut Json, snapshot: &Snapshot, file: &[u8]) {
 /// Compares the same field of two runs; `a_scenario` names the scenario of the first where it is another one.
 pub fn runs(ask: &Ask<'_>) -> Result<Json, Failure> {
     let query = &ask.request.query;
-    let known: Vec<&str> = select::FIELD.into_iter().filter(|name| *name != "run").chain(["a", "a_scenario", "b", "whole"]).collect();
+    let known: Vec<&str> =
+        select::FIELD.into_iter().filter(|name| *name != "run").chain(["a", "a_scenario", "b", "whole"]).collect();
     query.only(&known)?;
     let scene = select::scene(ask.preview, ask.workspace, query)?;
     let first = match query.get("a_scenario")? {
