@@ -81,7 +81,7 @@ async function draw({ fresh = false } = {}) {
     if (abort.signal.aborted) return;
     banner();
     const run = completeRun();
-    runs.show(model.scene, run);
+    runs.show(model.scene, run, model.pipeline(state.pipeline));
     head(run);
     tabs();
     await show(run, fresh, abort.signal);

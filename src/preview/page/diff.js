@@ -9,6 +9,10 @@ const narrow = () => matchMedia("(max-width: 760px)").matches;
  */
 export function diff(hunks) {
   const draw = narrow() ? unified : sideBySide;
+  const last = (side) => hunks.flat().findLast((line) => line[side] !== null);
+  const [before, after] = [last("old"), last("new")];
+  // Most fields end without a newline: that is worth a word only where one text does and the other does not.
+  for (const line of [before, after]) if (line) line.unended = !line.newline && before?.newline !== after?.newline;
   return h(
     "div",
     { class: "diff", tabindex: "0", role: "region", "aria-label": "Differences" },
@@ -24,7 +28,7 @@ function header(hunk) {
 
 function words(line) {
   const text = line.parts.map(([changed, piece]) => (changed ? h("b", {}, piece) : piece));
-  return line.newline ? text : [text, h("span", { class: "soft" }, " no newline at the end")];
+  return line.unended !== true ? text : [text, h("span", { class: "soft" }, " no newline at the end")];
 }
 
 function sideBySide(hunk) {

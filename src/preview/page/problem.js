@@ -6,6 +6,7 @@ import { ApiError } from "./api.js";
 export function problem(error, { heading = true, open = null } = {}) {
   const place = error.place;
   const where = place ? `${place.path}${place.line ? `:${place.line}` : ""}${place.column ? `:${place.column}` : ""}` : null;
+  const excerpt = lines(error.excerpt);
   const kind = error.kind && /^[A-Z]/.test(error.kind) ? error.kind : null;
   return h(
     "div",
@@ -21,9 +22,21 @@ export function problem(error, { heading = true, open = null } = {}) {
         )
       : null,
     h("p", { class: "message" }, error.message),
-    error.excerpt ? h("pre", { class: "excerpt", tabindex: "0", "aria-label": "Excerpt" }, error.excerpt) : null,
+    excerpt ? h("pre", { class: "excerpt", tabindex: "0", "aria-label": "Excerpt" }, excerpt) : null,
     error.hint ? h("p", { class: "hint" }, h("b", {}, "Hint: "), error.hint) : null,
   );
+}
+
+/** The lines of the file in an excerpt of a terminal: message and help stand beside it already. */
+function lines(excerpt) {
+  if (!excerpt) return null;
+  const all = excerpt.trimEnd().split("\n");
+  const from = all.findIndex((line) => /^\s*-->/.test(line));
+  if (from < 0) return excerpt;
+  const help = all.findIndex((line, index) => index > from && /^\s*= /.test(line));
+  const kept = all.slice(from, help < 0 ? all.length : help);
+  while (/^\s*\|?\s*$/.test(kept.at(-1) ?? "-")) kept.pop();
+  return kept.join("\n");
 }
 
 /** Everything that was wrong with a request. */

@@ -28,14 +28,14 @@ export class RunList {
     });
   }
 
-  /** Shows the runs of a scenario with one of them chosen. */
-  show(scene, run) {
+  /** Shows the runs of a scenario with one of them chosen, and what the pipeline and the scenario warn of. */
+  show(scene, run, pipeline) {
     const same = this.scene === scene;
     const moved = this.run?.id !== run?.id || this.run?.dag !== run?.dag;
     this.scene = scene;
     this.run = run;
     if (!same) {
-      const warnings = scene?.warnings ?? [];
+      const warnings = [...new Set([...(pipeline?.warnings ?? []).map((one) => one.message), ...(scene?.warnings ?? [])])];
       this.foot.hidden = !warnings.length;
       put(this.foot, warnings.slice(0, 20).map((text) => h("p", {}, h("span", { class: "tag warn" }, "warning"), " ", text)));
     }

@@ -32,6 +32,7 @@ function build(element) {
     textNotes: h("div", { class: "notes" }),
     templateNotes: h("div", { class: "notes" }),
     textBody: h("div", { class: "pane-body" }),
+    origin: h("button", { type: "button", class: "origin only-narrow", hidden: true, onclick: () => template.element.scrollIntoView({ block: "center" }) }),
     templateBody: h("div", { class: "pane-body" }, template.element),
     copy: h("button", { type: "button", class: "quiet", title: "Copy the text (c)", onclick: copy }, "Copy"),
     wrap: h("button", { type: "button", class: "quiet toggle", title: "Wrap long lines (w)", onclick: wrap }, "Wrap"),
@@ -51,6 +52,7 @@ function build(element) {
       h("div", { class: "pane-head" }, h("span", { class: "title" }, "Text"), parts.textMeta, h("span", { class: "gap" }), parts.wrap, parts.copy),
       parts.textNotes,
       parts.textBody,
+      parts.origin,
     ),
   );
   put(element, h("div", { class: "text-view" }, parts.fields, parts.panes));
@@ -125,6 +127,10 @@ function follow() {
   text.setCurrent(side === "text" ? line : 0, false);
   template.setCurrent(side === "template" ? line : 0, false);
   restore();
+  // Where the template is below, out of sight, a line says where it is.
+  const origin = side === "text" && !now?.error ? here(line) : [];
+  parts.origin.hidden = !origin.length;
+  parts.origin.textContent = origin.length ? `line ${line} ← ${file.label}:${origin.map((one) => one + file.first - 1).join(", ")}` : "";
   if (!now || now.error || !side) return;
   if (side === "text") {
     const lines = here(line);
