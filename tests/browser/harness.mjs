@@ -100,6 +100,7 @@ export class Server {
         look();
       });
       server.process.stderr.on("data", look);
+      server.process.once("error", fail);
       server.process.once("exit", (code) => fail(new Error(`partita preview ended with ${code}: ${server.errors}`)));
     });
     return server;

@@ -19,7 +19,7 @@ before(async () => {
 
 after(async () => {
   await browser?.close();
-  const { code, ms } = await server.stop();
+  const { code, ms } = (await server?.stop()) ?? { code: null };
   project?.remove();
   assert.equal(code, 0);
   assert.ok(ms < 1000, `ending took ${ms} ms`);
