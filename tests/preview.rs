@@ -182,6 +182,20 @@ fn two_runs_side_by_side() {
     assert_eq!(server.get("/api/compare?a=2026-03-10&dag=mart").status, 400);
 }
 
+#[test]
+fn runs_of_two_scenarios_side_by_side() {
+    let (_project, server) = samples();
+    let scene = server.json("/api/runs?pipeline=player_stats&scenario=one_hour");
+    let keys: Vec<&str> =
+        scene["runs"].as_array().unwrap().iter().filter_map(|run| run["partition_key"].as_str()).collect();
+    assert!(keys.contains(&"2026-03-10T09"), "{keys:?}");
+    let compared =
+        server.json(&format!("/api/compare?{COMBINE}&a_scenario=three_teams&a=2026-03-10T11&b=2026-03-10T09"));
+    assert_eq!(compared["a"]["partition_key"], "2026-03-10T11");
+    assert_eq!(compared["status"], "changed");
+    assert!(compared["hunks"].to_string().contains("11:00:00"));
+}
+
 fn shop() -> Project {
     Project::new()
         .file(
