@@ -30,7 +30,7 @@ fn project() -> Project {
 
 /// Lines before the one that holds the key, and those after it.
 fn around(version: usize) -> (String, String) {
-    let lines: String = (0..40).map(|line| format!("-- line {line} of version {version}\n")).collect();
+    let lines: String = (0..8).map(|line| format!("-- line {line} of version {version}\n")).collect();
     (lines, format!(", {version}\n-- end {version}\n"))
 }
 
