@@ -92,7 +92,7 @@ impl<'o> Collector<'o> {
             dag_id: run.dag_id.clone(),
             status,
             label: run.label.clone(),
-            values,
+            values: values.into_iter().map(|value| masked(pair, value)).collect(),
             waits: None,
             fields: run.fields.len(),
             causes: Vec::new(),
@@ -455,6 +455,13 @@ fn dialect(pairs: [&Pair<'_>; 2], both: &Both<'_>) -> Option<&'static str> {
     let key = (both.runs[at].dag_id.clone(), task_id(&field.task).to_owned());
     let operator = side.as_ref().and_then(|side| side.operators.get(&key)).cloned().unwrap_or(Operator::default());
     Some(sql::dialect(&operator))
+}
+
+/// A value without secrets.
+fn masked(pair: &Pair<'_>, value: RunValue) -> RunValue {
+    let sides: Vec<&SidePipeline> = pair.base.iter().chain(&pair.head).collect();
+    let mask = |text: String| sides.iter().fold(text, |text, side| side.masks.mask(&text));
+    RunValue { old: value.old.map(mask), new: value.new.map(mask), ..value }
 }
 
 fn run_causes(

@@ -60,8 +60,6 @@ pub struct Entry {
     pub kind: EntryKind,
     /// The name of its blob or commit.
     pub object: String,
-    /// Bytes of a file.
-    pub size: u64,
     /// The path from the top.
     pub path: Utf8PathBuf,
 }
@@ -198,7 +196,7 @@ impl Repository {
     /// When git fails.
     pub fn list(&self, commit: &str) -> Result<Listing, GitError> {
         let mut command = git(self.top.as_deref().unwrap_or(&self.folder));
-        command.args(["ls-tree", "-r", "-z", "-l", "--full-tree", "--end-of-options", commit]);
+        command.args(["ls-tree", "-r", "-z", "--full-tree", "--end-of-options", commit]);
         let bytes = run(command)?;
         let mut listing = Listing::default();
         for record in bytes.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
@@ -216,18 +214,17 @@ impl Repository {
                 "160000" => EntryKind::Submodule,
                 _ => EntryKind::File,
             };
-            let size = words.next().and_then(|size| size.parse().ok()).unwrap_or(0);
-            listing.entries.push(Entry { kind, object: object.to_owned(), size, path: Utf8PathBuf::from(path) });
+            listing.entries.push(Entry { kind, object: object.to_owned(), path: Utf8PathBuf::from(path) });
         }
         listing.entries.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(listing)
     }
 
-    /// The contents of blobs, in order.
+    /// The contents of blobs, in order; `None` for one of more than `most` bytes.
     ///
     /// # Errors
     /// When git fails, or lacks one of them.
-    pub fn blobs(&self, objects: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
+    pub fn blobs(&self, objects: &[&str], most: u64) -> Result<Vec<Option<Vec<u8>>>, GitError> {
         if objects.is_empty() {
             return Ok(Vec::new());
         }
@@ -251,7 +248,7 @@ impl Repository {
         for object in objects {
             let mut line = String::new();
             answers.read_line(&mut line).map_err(fail)?;
-            let size = line.trim_end().rsplit(' ').next().and_then(|size| size.parse::<usize>().ok());
+            let size = line.trim_end().rsplit(' ').next().and_then(|size| size.parse::<u64>().ok());
             let Some(size) = size.filter(|_| line.contains(" blob ")) else {
                 let _ = child.kill();
                 let _ = child.wait();
@@ -260,11 +257,17 @@ impl Repository {
                     help: Some("the clone may be partial: `git fetch` gets what is missing".to_owned()),
                 });
             };
-            let mut content = vec![0; size];
-            answers.read_exact(&mut content).map_err(fail)?;
+            let mut blob = answers.by_ref().take(size);
+            if size > most {
+                io::copy(&mut blob, &mut io::sink()).map_err(fail)?;
+                contents.push(None);
+            } else {
+                let mut content = Vec::new();
+                blob.read_to_end(&mut content).map_err(fail)?;
+                contents.push(Some(content));
+            }
             let mut end = [0];
             answers.read_exact(&mut end).map_err(fail)?;
-            contents.push(content);
         }
         drop(answers);
         let _ = writer.join();

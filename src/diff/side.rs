@@ -150,7 +150,6 @@ pub fn pipeline(
     loaded.name.clone_from(&side.name);
     side.file = relative(tree, &loaded.source.path);
     side.definitions = definitions(&loaded);
-    side.operators = operators(&loaded);
     let engine = Engine::new();
     let pointers: BTreeSet<&Utf8Path> = files
         .into_iter()
@@ -158,7 +157,7 @@ pub fn pipeline(
         .filter(|(_, content)| content.as_deref().is_some_and(tree::is_lfs_pointer))
         .map(|(path, _)| path.as_path())
         .collect();
-    let played: Vec<(SideScenario, Option<Masker>)> = pipeline::scenario_files(&loaded)
+    let played: Vec<(SideScenario, Option<(Masker, Connections)>)> = pipeline::scenario_files(&loaded)
         .into_iter()
         .filter(|file| scenarios.is_empty() || scenarios.iter().any(|name| is_named(file, name)))
         .collect::<Vec<_>>()
@@ -170,21 +169,23 @@ pub fn pipeline(
                 runs: Ok(Vec::new()),
                 pending: Vec::new(),
             };
-            let mut masker = None;
+            let mut more = None;
             match play(&engine, &loaded, file) {
-                Ok((outcome, found)) => {
+                Ok((outcome, found, connections)) => {
                     scenario.pending = pending(&outcome);
                     scenario.runs =
                         Ok(outcome.runs.iter().map(|run| side_run(tree, &loaded, run, &pointers)).collect());
-                    masker = Some(found);
+                    more = Some((found, connections));
                 }
                 Err(problems) => scenario.runs = Err(hidden(problems)),
             }
-            (scenario, masker)
+            (scenario, more)
         })
         .collect();
-    let (scenarios, maskers): (Vec<_>, Vec<_>) = played.into_iter().unzip();
-    side.masks = Masks(maskers.into_iter().flatten().map(Arc::new).collect());
+    let (scenarios, more): (Vec<_>, Vec<_>) = played.into_iter().unzip();
+    let (maskers, connections): (Vec<Masker>, Vec<Connections>) = more.into_iter().flatten().unzip();
+    side.masks = Masks(maskers.into_iter().map(Arc::new).collect());
+    side.operators = operators(&loaded, &connections);
     side.scenarios = Ok(scenarios);
     side
 }
@@ -199,8 +200,11 @@ fn name_of(tree: &Tree, path: &Utf8Path) -> String {
     folder.file_name().unwrap_or("pipeline").to_owned()
 }
 
-/// A scenario played and rendered, with what hides its secrets.
-fn play(engine: &Engine, pipeline: &Pipeline, file: &Utf8Path) -> Result<(Outcome, Masker), Vec<Problem>> {
+/// Connections by id, as files write them.
+type Connections = serde_json::Map<String, serde_json::Value>;
+
+/// A scenario played and rendered, with what hides its secrets and its connections.
+fn play(engine: &Engine, pipeline: &Pipeline, file: &Utf8Path) -> Result<(Outcome, Masker, Connections), Vec<Problem>> {
     let scenario: Scenario = pipeline::load_scenario(file, pipeline)?;
     let failed = |error: pipeline::PlayError| {
         let message = format!("{}: {}", error.error.class, error.error.message);
@@ -219,7 +223,8 @@ fn play(engine: &Engine, pipeline: &Pipeline, file: &Utf8Path) -> Result<(Outcom
     }
     let renderer = Renderer::new(engine, pipeline, &scenario, played.clock).with_played(&played);
     let outcome = outcome(pipeline, &scenario, &played, |run| renderer.run(run)).map_err(failed)?;
-    Ok((outcome, renderer.masker()))
+    let masker = renderer.masker();
+    Ok((outcome, masker, scenario.connections.clone()))
 }
 
 fn pending(outcome: &Outcome) -> Vec<(String, Option<String>, String)> {
@@ -325,20 +330,25 @@ fn definitions(pipeline: &Pipeline) -> BTreeMap<String, String> {
     dags.into_iter().map(|(dag_id, definition)| (dag_id, definition.to_string())).collect()
 }
 
-fn operators(pipeline: &Pipeline) -> BTreeMap<(String, String), Operator> {
+fn operators(pipeline: &Pipeline, connections: &[Connections]) -> BTreeMap<(String, String), Operator> {
+    let connection = |conn_id: &str| {
+        let known = std::iter::once(&pipeline.connections).chain(connections);
+        known.filter_map(|known| known.get(conn_id)).find_map(|one| one.get("conn_type")?.as_str().map(str::to_owned))
+    };
     let mut found = BTreeMap::new();
     for dag in &pipeline.dags {
         for task in &dag.tasks {
             let class = task.operator.as_deref().unwrap_or_default();
-            let conn_id = task.arguments.iter().find(|(name, _)| name.ends_with("conn_id")).map(|(_, value)| value);
-            let conn_id = match conn_id {
-                Some(crate::render::FieldValue::Str(text)) => text.as_str(),
-                _ => "",
-            };
-            let conn_type = pipeline.connections.get(conn_id).and_then(|connection| connection.get("conn_type"));
+            let given = task.arguments.iter().chain(&dag.default_args);
+            let fields = task.fields.iter().filter_map(|field| Some((&field.name, field.value.as_ref()?)));
+            let conn_id =
+                given.map(|(name, value)| (name, value)).chain(fields).find_map(|(name, value)| match value {
+                    crate::render::FieldValue::Str(text) if name.ends_with("conn_id") => Some(text.as_str()),
+                    _ => None,
+                });
             let operator = Operator {
                 class: class.rsplit('.').next().unwrap_or(class).to_owned(),
-                conn_type: conn_type.and_then(serde_json::Value::as_str).unwrap_or_default().to_owned(),
+                conn_type: conn_id.and_then(connection).unwrap_or_default(),
             };
             found.insert((dag.dag_id.clone(), task.task_id.clone()), operator);
         }

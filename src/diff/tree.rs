@@ -252,8 +252,12 @@ impl<'a> Writer<'a> {
             }
         }
         let objects: Vec<&str> = wanted.iter().map(|(_, entry)| entry.object.as_str()).collect();
-        let contents = self.repository.blobs(&objects)?;
+        let contents = self.repository.blobs(&objects, MAX_FILE)?;
         for ((path, _), content) in wanted.iter().zip(contents) {
+            let Some(content) = content else {
+                self.notes.push(format!("{path} has more than {MAX_FILE} bytes; it was left out"));
+                continue;
+            };
             let target = self.root.join(path);
             if let Some(parent) = target.parent() {
                 fs::create_dir_all(parent).map_err(|error| fail(path, error))?;
@@ -271,9 +275,6 @@ impl<'a> Writer<'a> {
     ) -> Result<(), GitError> {
         match entry.kind {
             EntryKind::Submodule => self.notes.push(submodule(&entry.path)),
-            EntryKind::File if entry.size > MAX_FILE => {
-                self.notes.push(format!("{path} has {} bytes; files of more than {MAX_FILE} are left out", entry.size));
-            }
             EntryKind::File => wanted.push((path.to_owned(), entry)),
             EntryKind::Link => self.follow(path, entry, 0, wanted)?,
         }
@@ -288,7 +289,7 @@ impl<'a> Writer<'a> {
         links: usize,
         wanted: &mut Vec<(Utf8PathBuf, &'a Entry)>,
     ) -> Result<(), GitError> {
-        let target = self.repository.blobs(&[&entry.object])?.pop().unwrap_or_default();
+        let target = self.repository.blobs(&[&entry.object], MAX_FILE)?.pop().flatten().unwrap_or_default();
         let target = String::from_utf8_lossy(&target).into_owned();
         let parent = entry.path.parent().unwrap_or(Utf8Path::new(""));
         let Some(inside) = normal(&parent.join(&target)).filter(|_| links < MAX_LINKS) else {
