@@ -17,6 +17,8 @@ mod diff_profiles;
 #[cfg(feature = "sqlite")]
 mod emit;
 mod explain;
+#[cfg(feature = "preview")]
+mod follow;
 mod import;
 mod inspect;
 mod inspect_asset;
@@ -43,6 +45,8 @@ mod source_args;
 #[cfg(feature = "sqlite")]
 mod tick;
 mod verify;
+#[cfg(feature = "preview")]
+mod watch;
 
 pub use outcome::{Exit, Failure, Io, Outcome};
 

@@ -1,12 +1,12 @@
 //! `partita preview`: a live page, its JSON API, and the queued-event endpoints.
 
-use std::collections::BTreeSet;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, mpsc};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::follow::{absolute, interrupted, roots};
 use super::{Exit, Failure, Io, Outcome, select};
 use crate::preview::{self, Access, Limits, Options, Preview, Queues, Watch, serve, watch};
 
@@ -160,18 +160,9 @@ fn queues(_args: &Args, _folders: &[Utf8PathBuf]) -> Result<Option<Queues>, Fail
 /// Reads everything again when files change: in the folders that were named, in those that templates are searched in, and in
 /// the tree of snapshots.
 fn follow(args: &Args, folders: &[Utf8PathBuf], preview: &Arc<Preview>) -> Result<(), String> {
-    let mut roots: BTreeSet<Utf8PathBuf> = BTreeSet::new();
-    let named: Vec<Utf8PathBuf> = match args.pipelines.as_slice() {
-        [] => vec![Utf8PathBuf::from(select::TEMPLATES)],
-        named => named.to_vec(),
-    };
-    for path in named.iter().chain(folders) {
-        let folder = if path.is_dir() { path.as_path() } else { path.parent().unwrap_or(path) };
-        roots.insert(absolute(folder));
-    }
-    roots.extend(args.snapshots.is_dir().then(|| absolute(&args.snapshots)));
-    roots.extend(preview.workspace().search_folders().iter().map(|folder| absolute(folder)));
-    let roots: Vec<Utf8PathBuf> = outermost(&roots);
+    let mut searched = preview.workspace().search_folders();
+    searched.extend(args.snapshots.is_dir().then(|| args.snapshots.clone()));
+    let roots = roots(&args.pipelines, folders, &searched);
     let (sender, changed) = mpsc::channel::<Vec<Utf8PathBuf>>();
     // The receiver lives as long as the process.
     let watch = watch(&roots, move |paths| drop(sender.send(paths)))?;
@@ -193,36 +184,4 @@ fn reload(preview: &Preview, mut watch: Watch, changed: &mpsc::Receiver<Vec<Utf8
             let _ = watch.add(&absolute(&folder));
         }
     }
-}
-
-/// Folders that lie in none of the others.
-fn outermost(folders: &BTreeSet<Utf8PathBuf>) -> Vec<Utf8PathBuf> {
-    let inside = |folder: &Utf8PathBuf| folders.iter().any(|other| other != folder && folder.starts_with(other));
-    folders.iter().filter(|folder| folder.is_dir() && !inside(folder)).cloned().collect()
-}
-
-fn absolute(path: &Utf8Path) -> Utf8PathBuf {
-    let path = if path.as_str().is_empty() { Utf8Path::new(".") } else { path };
-    camino::absolute_utf8(path).unwrap_or_else(|_| path.to_owned())
-}
-
-/// Done when the process is asked to end.
-async fn interrupted() {
-    let interrupt = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        match signal(SignalKind::terminate()) {
-            Ok(mut terminate) => {
-                tokio::select! {
-                    _ = interrupt => {}
-                    _ = terminate.recv() => {}
-                }
-                return;
-            }
-            Err(_) => drop(interrupt.await),
-        }
-    }
-    #[cfg(not(unix))]
-    drop(interrupt.await);
 }

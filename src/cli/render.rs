@@ -67,6 +67,27 @@ pub struct Args {
     /// Print secrets as they are
     #[arg(long)]
     show_secrets: bool,
+
+    /// Stay, and draw the texts again whenever a file changes; Ctrl-C ends it
+    #[cfg(feature = "preview")]
+    #[arg(long, conflicts_with_all = ["jsonl", "format", "out", "run_id"])]
+    watch: bool,
+}
+
+#[cfg(feature = "preview")]
+impl Args {
+    /// The pipelines that are named.
+    pub fn named(&self) -> &[Utf8PathBuf] {
+        &self.pipelines
+    }
+
+    /// Files that are read besides the pipelines' own.
+    pub fn files(&self) -> Vec<Utf8PathBuf> {
+        let scenarios = self.play.scenario.iter().map(Utf8PathBuf::from).filter(|path| path.is_file());
+        #[cfg(feature = "sqlite")]
+        let scenarios = scenarios.chain(self.play.store.clone());
+        self.play.run.iter().chain(&self.play.events).cloned().chain(scenarios).collect()
+    }
 }
 
 /// Forms of output.
@@ -83,6 +104,20 @@ pub enum Format {
 
 /// Renders template fields.
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
+    #[cfg(feature = "preview")]
+    if args.watch {
+        if args.imported.any() || args.source.any() {
+            return Err(Failure::Usage(
+                "--watch follows the files of pipelines; it goes with none of an Airflow".into(),
+            ));
+        }
+        return super::watch::run(args, io);
+    }
+    once(args, io)
+}
+
+/// Renders and prints once.
+pub fn once(args: &Args, io: &mut Io<'_>) -> Outcome {
     if args.jsonl {
         if args.play.any() || args.imported.any() || args.source.any() || args.show_secrets {
             return Err(Failure::Usage(
