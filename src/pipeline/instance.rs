@@ -244,7 +244,10 @@ impl<'a> Renderer<'a> {
             let written = task.fields.iter().find(|known| known.name == field.name);
             let template = |value: &FieldValue| value.any_string(&|text| text.contains("{{") || text.contains("{%"));
             field.given = written.is_none_or(|written| {
-                written.place.is_some() || written.value.as_ref().is_none_or(template) || task.expands(&field.name)
+                task.unsupported(&field.name).is_some()
+                    || written.place.is_some()
+                    || written.value.as_ref().is_none_or(template)
+                    || task.expands(&field.name)
             });
             if let Some(file) = &mut field.file {
                 *file = self.template_path(dag, file);

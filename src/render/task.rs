@@ -194,7 +194,12 @@ impl TaskTemplates {
         match result {
             Ok(Rendered::Text(text)) => Ok(Value::from(text)),
             Ok(Rendered::Native(value)) => Ok(value),
-            Err(error) => {
+            Err(mut error) => {
+                if by_name && source.contains("{{") && error.class == "TemplateNotFound" && error.hint.is_none() {
+                    let hint =
+                        "the name of a file is not rendered; `{% include ... %}` takes a name that is worked out";
+                    error.hint = Some(hint.to_owned());
+                }
                 let template = error.template.clone().or_else(|| by_name.then(|| source.to_string()));
                 let shown = match (&template, &self.environment.loader) {
                     (Some(name), Some(loader)) => loader.load(name).ok(),

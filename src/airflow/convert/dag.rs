@@ -12,6 +12,7 @@ use super::{Shared, assets, converted, schedule};
 use crate::airflow::serialized::{SerializedDag, Undecodable, Version, decode};
 use crate::airflow::{Finding, Gravity, ImportError};
 use crate::asset::AssetCondition;
+use crate::pipeline::{self, yaml};
 use crate::python::Zone;
 use crate::render::FieldValue;
 
@@ -32,6 +33,8 @@ pub(super) struct Dag {
     pub timezone: String,
     /// True when it was stored by Airflow 2.
     pub old: bool,
+    /// What only the Dag's own Python knows, where it was asked.
+    pub extra: Map<String, Json>,
     /// `is_paused`, where known
     pub is_paused: Option<bool>,
     /// Values of `params`
@@ -80,11 +83,12 @@ impl Dag {
             zone: Zone::UTC,
             timezone: "UTC".to_owned(),
             is_paused: serialized.is_paused,
+            extra: serialized.extra.clone(),
             params: Map::new(),
             ends: Vec::new(),
             task_params: Vec::new(),
             needs: Needs::default(),
-            path: templates::search_path(&attributes, shared.folders),
+            path: templates::search_path(&attributes, &serialized.extra, shared.folders),
             readable: Vec::new(),
             tasks,
             attributes,
@@ -99,6 +103,7 @@ impl Dag {
         dag.read_ends(&mut guards, findings);
         dag.read_task_params(&mut guards);
         dag.whole_texts(findings);
+        dag.refuse_whole();
         dag.look(shared, &guards, findings);
         dag.report(findings);
         Ok(dag)
@@ -111,6 +116,41 @@ impl Dag {
             all.extend(inlets.iter().chain(outlets).cloned());
         }
         all
+    }
+
+    /// Values of that kind that are plain data.
+    pub fn plain(&self, kind: &str) -> Map<String, Json> {
+        let known = self.extra.get(kind).and_then(Json::as_object).into_iter().flatten();
+        let plain = known.filter(|(_, value)| value.get("plain") == Some(&Json::Bool(true)));
+        plain.map(|(name, value)| (name.clone(), value.get("value").cloned().unwrap_or_default())).collect()
+    }
+
+    /// Refuses every field where the Dag's templates are read in a way that a pipeline file cannot say.
+    fn refuse_whole(&mut self) {
+        let options = self.plain("jinja_environment_kwargs");
+        let given = self.extra.get("jinja_environment_kwargs").and_then(Json::as_object);
+        let mut reasons: Vec<String> = given
+            .into_iter()
+            .flat_map(Map::keys)
+            .filter(|name| !options.contains_key(*name))
+            .map(|name| format!("`{name}` of `jinja_environment_kwargs` exists only in Python"))
+            .collect();
+        reasons.extend(unreadable(&options));
+        match self.extra.get("template_undefined").and_then(Json::as_str) {
+            None | Some("StrictUndefined" | "Undefined" | "ChainableUndefined" | "DebugUndefined") => {}
+            Some(other) => reasons.push(format!("`template_undefined` {other} exists only in Python")),
+        }
+        let Some(reason) = reasons.first() else { return };
+        if let Some(Json::Object(kept)) = self.extra.get_mut("jinja_environment_kwargs") {
+            kept.clear();
+        }
+        self.extra.shift_remove("template_undefined");
+        for task in &mut self.tasks {
+            for field in task.fields.clone() {
+                task.values.retain(|(name, _)| *name != field);
+                task.refuse(&field, reason.clone());
+            }
+        }
     }
 
     fn read_zone(&mut self, guards: &mut Vec<Guard>, findings: &mut Vec<Finding>) {
@@ -224,6 +264,7 @@ impl Dag {
     /// Looks into every template of every task.
     fn look(&mut self, shared: &Shared<'_>, guards: &[Guard], findings: &mut Vec<Finding>) {
         let blind = self.path.is_empty();
+        let macros = self.plain("user_defined_macros");
         let mut said: BTreeSet<(String, String)> = BTreeSet::new();
         for task in &mut self.tasks {
             let own = guards::of_task(&task.attributes);
@@ -277,6 +318,7 @@ impl Dag {
                         );
                     }
                 }
+                look.needs.names.retain(|name| !macros.contains_key(name));
                 missing(&self.id, &task.id, &field, &look.needs, blind, &mut said, findings);
                 self.needs.extend(look.needs);
             }
@@ -302,6 +344,17 @@ impl Dag {
             }
         }
     }
+}
+
+/// What a pipeline file refuses of `jinja_environment_kwargs`.
+fn unreadable(options: &Map<String, Json>) -> Option<String> {
+    if options.is_empty() {
+        return None;
+    }
+    let document = json!({"dags": {"d": {"jinja_environment_kwargs": options}}}).to_string();
+    let source = yaml::source("pipeline.json".into(), document);
+    let problems = pipeline::from_source(&source, ".".into()).err()?;
+    problems.first().map(|problem| problem.message.clone())
 }
 
 fn list<'a>(map: &'a Map<String, Json>, name: &str, origin: &str) -> Result<&'a [Json], ImportError> {

@@ -49,8 +49,20 @@ impl Needs {
 }
 
 /// Folders that a Dag's templates are looked for in: the folder of its file, then the search path.
-pub(super) fn search_path(dag: &serde_json::Map<String, serde_json::Value>, folders: &Folders) -> Vec<Utf8PathBuf> {
+pub(super) fn search_path(
+    dag: &serde_json::Map<String, serde_json::Value>,
+    extra: &serde_json::Map<String, serde_json::Value>,
+    folders: &Folders,
+) -> Vec<Utf8PathBuf> {
     let mut path = Vec::new();
+    if let Some(folder) = extra.get("folder").and_then(serde_json::Value::as_str) {
+        // The Dag itself said where it looks.
+        let own = extra.get("template_searchpath").and_then(serde_json::Value::as_array).into_iter().flatten();
+        path.push(folder.into());
+        path.extend(own.filter_map(serde_json::Value::as_str).map(Utf8PathBuf::from));
+        path.extend(folders.template_searchpath.iter().cloned());
+        return path;
+    }
     if let Some(dags) = &folders.dags {
         let text = |name: &str| dag.get(name).and_then(serde_json::Value::as_str);
         let relative = text("relative_fileloc").map(Utf8Path::new).or_else(|| {

@@ -43,6 +43,8 @@ pub(super) fn dag(
     put("params", Json::Object(dag.params.clone()), json!({}));
     put("render_template_as_native_obj", boolean("render_template_as_native_obj").into(), false.into());
 
+    extra(dag, &mut out);
+
     let folder = files.folder(&dag.id);
     let mut own = false;
     for (name, text) in &dag.needs.files {
@@ -77,6 +79,27 @@ pub(super) fn dag(
         out.insert("tasks".into(), Json::Object(tasks));
     }
     if out.is_empty() { Json::Null } else { Json::Object(out) }
+}
+
+/// What a serialized Dag lacks and its own Python said; what of it cannot be written is refused by [`Dag::read`].
+fn extra(dag: &Dag, out: &mut Map<String, Json>) {
+    if let Some(known) = dag.extra.get("template_undefined").and_then(Json::as_str)
+        && known != "StrictUndefined"
+    {
+        out.insert("template_undefined".into(), known.into());
+    }
+    // A mapping with the one key `expression` would be read as one.
+    let macros: Map<String, Json> = dag
+        .plain("user_defined_macros")
+        .into_iter()
+        .filter(|(_, value)| value.as_object().is_none_or(|map| map.len() != 1 || !map.contains_key("expression")))
+        .collect();
+    let options = dag.plain("jinja_environment_kwargs");
+    for (name, values) in [("user_defined_macros", macros), ("jinja_environment_kwargs", options)] {
+        if !values.is_empty() {
+            out.insert(name.to_owned(), Json::Object(values));
+        }
+    }
 }
 
 /// A date of a Dag: seconds since the epoch, as Airflow stored them.
@@ -255,6 +278,8 @@ impl Writer<'_> {
             return None;
         }
         let language = task.renderers.get(field).and_then(Json::as_str).unwrap_or_default();
+        // Scripts are best known as .sh, whichever shell they are for.
+        let language = if language == "bash" { "sh" } else { language };
         let by_language = task.template_ext.iter().find(|ending| ending.trim_start_matches('.') == language);
         let ending = by_language.or_else(|| task.template_ext.first()).filter(|ending| {
             ending.starts_with('.') && ending.len() > 1 && ending.chars().all(|c| c.is_ascii_alphanumeric() || c == '.')

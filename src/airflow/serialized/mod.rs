@@ -36,6 +36,9 @@ pub struct SerializedDag {
     pub task_defaults: Map<String, Json>,
     /// `is_paused` of the table `dag`, where it is known.
     pub is_paused: Option<bool>,
+    /// What only the Dag's own Python knows: `folder`, `template_searchpath`, `template_undefined`, and by name, with `plain`
+    /// and `value`, `user_defined_macros`, `user_defined_filters` and `jinja_environment_kwargs`. Empty when nobody asked it.
+    pub extra: Map<String, Json>,
 }
 
 impl SerializedDag {

@@ -79,7 +79,8 @@ fn of_data(mut map: Map<String, Json>, origin: &str) -> Result<SerializedDag, Im
         Some(_) => return Err(ImportError::new(format!("{origin}: `client_defaults` is no JSON object"))),
     };
     let is_paused = map.get("is_paused").and_then(Json::as_bool);
-    let mut read = SerializedDag { origin: origin.to_owned(), version, dag, task_defaults, is_paused };
+    let mut read =
+        SerializedDag { origin: origin.to_owned(), version, dag, task_defaults, is_paused, extra: Map::new() };
     if version == Version::V1 {
         rename(&mut read.dag);
     }

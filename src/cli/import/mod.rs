@@ -4,6 +4,7 @@ use clap::Subcommand;
 
 use super::{Io, Outcome};
 
+mod dags;
 pub mod output;
 mod runs;
 mod serialized;
@@ -22,6 +23,8 @@ pub struct Args {
 enum From {
     /// Serialized Dags: the `data` of rows of Airflow's table serialized_dag, as JSON
     Serialized(serialized::Args),
+    /// A Dag folder, read by the Python interpreter of your Airflow; nothing is installed
+    Dags(dags::Args),
     /// A metadata database: serialized Dags, runs, variables and connections
     Db(runs::DbArgs),
     /// The REST API: runs, variables and connections of Dags that are named
@@ -32,6 +35,7 @@ enum From {
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     match &args.from {
         From::Serialized(args) => serialized::run(args, io),
+        From::Dags(args) => dags::run(args, io),
         From::Db(args) => runs::db(args, io),
         From::Api(args) => runs::api(args, io),
     }

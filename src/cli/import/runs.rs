@@ -123,7 +123,7 @@ pub fn api(args: &ApiArgs, io: &mut Io<'_>) -> Outcome {
         timeout: args.timeout,
     };
     let mut api = source.connect(&args.url, args.imported.names_dags())?;
-    let imported = match args.imported.imported()? {
+    let imported = match args.imported.imported(io)? {
         Some(imported) => imported,
         None => of_database(args)?,
     };

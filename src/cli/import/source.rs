@@ -2,6 +2,7 @@
 
 use camino::Utf8PathBuf;
 
+use super::dags;
 use super::output::{failure, findings};
 use super::serialized;
 use crate::airflow::{Folders, Imported, import};
@@ -15,9 +16,17 @@ pub struct ImportedArgs {
     #[arg(long, value_name = "FILE|DIR|-")]
     pub serialized: Option<Utf8PathBuf>,
 
-    /// The Dag folder: where templates of serialized Dags look for files beside their Dag's file
+    /// The Dag folder: with --python its Dags are taken, else templates of serialized Dags look for files in it
     #[arg(long, value_name = "DIR")]
     pub dags_folder: Option<Utf8PathBuf>,
+
+    /// The interpreter of your Airflow environment: it reads --dags-folder
+    #[arg(long, value_name = "PATH", requires = "dags_folder", conflicts_with_all = ["serialized"])]
+    pub python: Option<Utf8PathBuf>,
+
+    /// Most seconds that --python may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, requires = "python", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub python_timeout: u64,
 
     /// More folders for their templates, in order
     #[arg(long, value_name = "DIR")]
@@ -31,33 +40,38 @@ impl ImportedArgs {
     /// # Errors
     /// What cannot be imported.
     pub fn pipeline(&self, dags: &[String], io: &mut Io<'_>) -> Result<Option<Pipeline>, Failure> {
-        let Some(imported) = self.imported()? else { return Ok(None) };
+        let Some(imported) = self.imported(io)? else { return Ok(None) };
         let shown = |dag_id: &Option<String>| dags.is_empty() || dag_id.as_ref().is_none_or(|id| dags.contains(id));
         findings(imported.findings.iter().filter(|finding| shown(&finding.dag_id)), io)?;
         Ok(Some(imported.pipeline))
     }
 
-    /// The Dags that are named, imported.
+    /// The Dags that are named, imported. Dag files that an interpreter could not import are printed on standard error.
     ///
     /// # Errors
     /// What cannot be imported.
-    pub fn imported(&self) -> Result<Option<Imported>, Failure> {
-        let Some(source) = &self.serialized else {
-            if self.dags_folder.is_some() || !self.template_searchpath.is_empty() {
-                let message =
-                    "--dags-folder and --template-searchpath are for Dags of Airflow: name them by --serialized";
+    pub fn imported(&self, io: &mut Io<'_>) -> Result<Option<Imported>, Failure> {
+        let mut folder = self.dags_folder.clone();
+        let read = match (&self.serialized, &self.python, &self.dags_folder) {
+            (Some(source), ..) => serialized::read(source)?,
+            (None, Some(python), Some(dags)) => {
+                folder = dags::folder_of(dags);
+                dags::ask(dags, python, self.python_timeout, io)?.dags
+            }
+            _ if !self.any() => return Ok(None),
+            _ => {
+                let message = "--dags-folder and --template-searchpath are for Dags of Airflow: name them by \
+                               --serialized, or the interpreter that reads the folder by --python";
                 return Err(Failure::Usage(message.to_owned()));
             }
-            return Ok(None);
         };
-        let read = serialized::read(source)?;
-        let folders = Folders { dags: self.dags_folder.clone(), template_searchpath: self.template_searchpath.clone() };
+        let folders = Folders { dags: folder, template_searchpath: self.template_searchpath.clone() };
         import(&read, &folders).map(Some).map_err(|error| failure(&error))
     }
 
     /// True when they name Dags, and not only folders for templates.
     pub fn names_dags(&self) -> bool {
-        self.serialized.is_some()
+        self.serialized.is_some() || self.python.is_some()
     }
 
     /// True when any of these options is given.
