@@ -3,16 +3,24 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::asset::{
-    Asset, AssetArgs, AssetClass, AssetCondition, AssetRef, decode_asset_like, encode_asset_like, parse_expression,
+    Asset, AssetArgs, AssetClass, AssetCondition, AssetRef, dataset_uri, decode_asset_like, encode_asset_like,
+    parse_expression,
 };
 
 /// Assets by the names a pipeline file gives them.
 #[derive(Debug, Default)]
 pub(super) struct Assets {
     entries: Vec<(String, Asset)>,
+    /// Datasets of Airflow 2: known by their URI, named by their key.
+    old: bool,
 }
 
 impl Assets {
+    /// Assets of Dags that Airflow 2 stored, or that Airflow 3 did.
+    pub fn new(old: bool) -> Self {
+        Assets { entries: Vec::new(), old }
+    }
+
     /// Takes up every asset of a condition.
     pub fn add(&mut self, condition: &AssetCondition) {
         match condition {
@@ -24,7 +32,7 @@ impl Assets {
 
     fn add_asset(&mut self, asset: &Asset) {
         // Of one name there is one asset in a pipeline file; another is written in full where it is used.
-        if self.entries.iter().any(|(_, known)| known.name == asset.name) || rebuilt(asset).as_ref() != Some(asset) {
+        if self.entries.iter().any(|(_, known)| known.name == asset.name) || !self.rebuilds(asset) {
             return;
         }
         self.entries.push((String::new(), asset.clone()));
@@ -39,6 +47,7 @@ impl Assets {
                 key.clone_from(&asset.name);
                 continue;
             }
+            let old = self.old;
             let base = slug(&asset.name);
             let mut candidate = base.clone();
             let mut ordinal = 1;
@@ -47,12 +56,22 @@ impl Assets {
                 candidate = format!("{base}_{ordinal}");
             }
             taken.push(candidate.clone());
+            if old {
+                asset.name.clone_from(&candidate);
+            }
             *key = candidate;
         }
     }
 
     /// `assets` of a pipeline file.
     pub fn document(&self) -> Map<String, Json> {
+        if self.old {
+            let entry = |(key, asset): &(String, Asset)| match &asset.extra {
+                Json::Null => (key.clone(), Json::from(asset.uri.as_str())),
+                extra => (key.clone(), json!({"uri": asset.uri, "extra": extra})),
+            };
+            return self.entries.iter().map(entry).collect();
+        }
         let plain = |asset: &Asset| asset.group == AssetClass::Asset.group() && asset.extra == json!({});
         let entry = |(key, asset): &(String, Asset)| {
             if key == &asset.name && plain(asset) {
@@ -83,6 +102,8 @@ impl Assets {
 
     /// A condition as an expression, if one says the same.
     pub fn expression(&self, condition: &AssetCondition) -> Option<String> {
+        let renamed = self.old.then(|| self.by_key(condition, 0));
+        let condition = renamed.as_ref().unwrap_or(condition);
         let text = self.text(condition, 0)?;
         let lookup = |name: &str| {
             let by_key = self.entries.iter().find(|(key, _)| key == name);
@@ -90,6 +111,29 @@ impl Assets {
             found.map(|(_, asset)| AssetCondition::Asset(asset.clone()))
         };
         (parse_expression(&text, false, &lookup).ok().as_ref() == Some(condition)).then_some(text)
+    }
+
+    /// Datasets by the names they have in a pipeline file.
+    fn by_key(&self, condition: &AssetCondition, depth: usize) -> AssetCondition {
+        let inner = |parts: &[AssetCondition]| parts.iter().map(|part| self.by_key(part, depth + 1)).collect();
+        match condition {
+            AssetCondition::Asset(asset) => {
+                let known = self.entries.iter().find(|(_, known)| known.uri == asset.uri);
+                AssetCondition::Asset(known.map_or_else(|| asset.clone(), |(_, known)| known.clone()))
+            }
+            AssetCondition::All(parts) if depth < 100 => AssetCondition::All(inner(parts)),
+            AssetCondition::Any(parts) if depth < 100 => AssetCondition::Any(inner(parts)),
+            other => other.clone(),
+        }
+    }
+
+    /// Whether a pipeline file makes the same asset of its parts.
+    fn rebuilds(&self, asset: &Asset) -> bool {
+        if !self.old {
+            return rebuilt(asset).as_ref() == Some(asset);
+        }
+        let same = |made: crate::asset::SanitizedUri| made.uri == asset.uri && made.warnings.is_empty();
+        matches!(asset.extra, Json::Null | Json::Object(_)) && dataset_uri(&asset.uri).is_ok_and(same)
     }
 
     fn text(&self, condition: &AssetCondition, depth: usize) -> Option<String> {
@@ -187,7 +231,7 @@ pub(super) fn renamed(value: &Json) -> Json {
     };
     match kind {
         "dataset" => {
-            let extra = fields.get("extra").filter(|extra| !extra.is_null()).cloned().unwrap_or_else(|| json!({}));
+            let extra = fields.get("extra").cloned().unwrap_or_default();
             json!({"__type": "asset", "name": field("uri"), "uri": field("uri"), "group": "asset", "extra": extra})
         }
         "dataset_alias" => json!({"__type": "asset_alias", "name": field("name"), "group": "asset"}),

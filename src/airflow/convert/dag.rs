@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json, json};
 use super::guards::{self, Guard};
 use super::task::{self, Mapping, TRUNCATED, Task};
 use super::templates::{self, Look, Needs};
-use super::{Shared, assets, converted, schedule};
+use super::{Shared, assets, schedule};
 use crate::airflow::serialized::{SerializedDag, Undecodable, Version, decode};
 use crate::airflow::{Finding, Gravity, ImportError};
 use crate::asset::AssetCondition;
@@ -67,7 +67,6 @@ impl Dag {
         let origin = format!("{}: Dag `{id}`", serialized.origin);
         let attributes = serialized.dag.clone();
         let old = serialized.version == Version::V1;
-        findings.extend(converted(serialized));
         let mut tasks = Vec::new();
         for value in list(&attributes, "tasks", &origin)? {
             let task = task::read(value, &serialized.task_defaults, old, &origin)?;

@@ -74,12 +74,12 @@ pub(super) fn convert(dags: &[SerializedDag], folders: &Folders) -> Result<Conve
         false => Context::all_names().collect(),
     };
     let shared = Shared { folders, engine: Engine::new(), environment: Arc::new(environment), context: names };
-    let mut findings = Vec::new();
+    let mut findings = converted(dags);
     let mut read = Vec::with_capacity(dags.len());
     for serialized in dags {
         read.push(Dag::read(serialized, &shared, &mut findings)?);
     }
-    let mut known = Assets::default();
+    let mut known = Assets::new(old);
     for dag in &read {
         dag.assets().iter().for_each(|condition| known.add(condition));
     }
@@ -95,7 +95,7 @@ pub(super) fn convert(dags: &[SerializedDag], folders: &Folders) -> Result<Conve
     for dag in &read {
         let schedule = schedule::write(&dag.timetable, dag.zone, dag.old, &known);
         findings.extend(schedule.findings.into_iter().map(|finding| finding.of_dag(&dag.id)));
-        timetables.extend(schedule.exact.map(|exact| (dag.id.clone(), exact)));
+        timetables.extend(schedule.exact.filter(|_| !old).map(|exact| (dag.id.clone(), exact)));
         let entry = write::dag(dag, schedule.schedule, &known, &mut files, &mut findings, &mut expected);
         written.insert(dag.id.clone(), entry);
     }
@@ -191,14 +191,23 @@ impl Converted {
     }
 }
 
-/// A finding about a version that had to be converted.
-fn converted(dag: &SerializedDag) -> Option<Finding> {
-    let (id, message) = match dag.version {
-        Version::V3 => return None,
-        Version::V2 => {
-            (dag.dag_id().ok()?, "stored by Airflow 3.0 or 3.1 (`__version` 2); read as Airflow 3.3 reads it")
+/// What is to be said about versions that had to be converted.
+fn converted(dags: &[SerializedDag]) -> Vec<Finding> {
+    let texts = [
+        (Version::V2, "stored by Airflow 3.0 or 3.1 (`__version` 2); read as Airflow 3.3 reads it"),
+        (Version::V1, "stored by Airflow 2 (`__version` 1); read with the rules of Airflow 2.10"),
+    ];
+    let mut findings = Vec::new();
+    for (version, text) in texts {
+        let of_version: Vec<&SerializedDag> = dags.iter().filter(|dag| dag.version == version).collect();
+        match of_version.as_slice() {
+            [] => {}
+            [one] => {
+                let finding = Finding::new(Gravity::Note, text);
+                findings.push(one.dag_id().map_or(finding.clone(), |id| finding.of_dag(id)));
+            }
+            several => findings.push(Finding::new(Gravity::Note, format!("{} Dags were {text}", several.len()))),
         }
-        Version::V1 => (dag.dag_id().ok()?, "stored by Airflow 2 (`__version` 1); read with the rules of Airflow 2.10"),
-    };
-    Some(Finding::new(Gravity::Note, message).of_dag(id))
+    }
+    findings
 }

@@ -98,6 +98,9 @@ const BASE: &[&str] = &[
     "max_active_tis_per_dagrun",
     "run_as_user",
     "multiple_outputs",
+    "is_setup",
+    "is_teardown",
+    "on_failure_fail_dagrun",
     "render_template_as_native_obj",
     "allow_nested_operators",
 ];

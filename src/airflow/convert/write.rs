@@ -31,12 +31,16 @@ pub(super) fn dag(
             out.insert(name.to_owned(), value);
         }
     };
-    put("schedule", schedule, Json::Null);
+    // Airflow 2 has a schedule where none is written.
+    let unsaid = if dag.old { Json::Bool(false) } else { Json::Null };
+    put("schedule", schedule, unsaid);
     put("start_date", date(dag, "start_date", findings), Json::Null);
     put("end_date", date(dag, "end_date", findings), Json::Null);
     put("timezone", dag.timezone.as_str().into(), "UTC".into());
     let boolean = |name: &str| dag.attributes.get(name).and_then(Json::as_bool).unwrap_or(false);
-    put("catchup", boolean("catchup").into(), false.into());
+    // Airflow 2 leaves out what is its default, true.
+    let catchup = dag.attributes.get("catchup").and_then(Json::as_bool).unwrap_or(dag.old);
+    put("catchup", catchup.into(), dag.old.into());
     let limit = dag.attributes.get("max_active_runs").and_then(Json::as_i64).unwrap_or(MAX_ACTIVE_RUNS);
     put("max_active_runs", limit.clamp(0, i64::from(i32::MAX)).into(), MAX_ACTIVE_RUNS.into());
     put("is_paused", dag.is_paused.unwrap_or(false).into(), false.into());
