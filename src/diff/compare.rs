@@ -64,8 +64,11 @@ pub fn trees(base: &Tree, head: &Tree, options: &Options) -> Diff {
     };
     let (equal, different): (Vec<_>, Vec<_>) = matched.into_iter().partition(|pair| same(pair));
     diff.counts.same_inputs = equal.len();
-    for tree in [base, head] {
+    for (tree, files) in [(base, &base_files), (head, &head_files)] {
         outside(tree, &mut diff.notes);
+        for (path, _) in files.iter().filter(|(_, files)| files.is_none()) {
+            diff.notes.push(format!("{path} holds too many files: changes are shown without their causes"));
+        }
     }
     let rendered: Vec<Pair<'_>> = different
         .par_iter()

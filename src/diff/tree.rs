@@ -15,6 +15,9 @@ const MAX_FILE: u64 = 16 << 20;
 /// Most files of one pipeline that are looked at for what changed.
 const MAX_FILES: usize = 20_000;
 
+/// Most bytes of one pipeline's files that are held to see what changed.
+const MAX_BYTES: u64 = 256 << 20;
+
 /// How the pointer of a file in Git LFS begins.
 const LFS: &[u8] = b"version https://git-lfs.github.com/spec/v1";
 
@@ -325,13 +328,14 @@ fn submodule(path: &Utf8Path) -> String {
 /// The files a pipeline can read, by path from the root, with their contents. `None` for a file that is too large.
 pub type Files = BTreeMap<Utf8PathBuf, Option<Arc<[u8]>>>;
 
-/// Reads every file of a pipeline's folder and of its search path; `None` when there are too many.
+/// Reads every file of a pipeline's folder and of its search path; `None` when they are too many or too large.
 pub fn files(root: &Utf8Path, pipeline: &Utf8Path) -> Option<Files> {
     let folder = folder_of(pipeline, &|path| root.join(path).is_file());
     let mut todo = vec![folder];
     todo.extend(search_path(root, pipeline).into_iter().map(|path| normal(&path).unwrap_or(path)));
     let mut seen: BTreeSet<Utf8PathBuf> = BTreeSet::new();
     let mut files = Files::new();
+    let mut bytes = 0_u64;
     while let Some(folder) = todo.pop() {
         // By its real place: a link may lead back.
         if !root.join(&folder).canonicalize_utf8().is_ok_and(|real| seen.insert(real)) {
@@ -345,12 +349,13 @@ pub fn files(root: &Utf8Path, pipeline: &Utf8Path) -> Option<Files> {
                     todo.push(path);
                 }
             } else if facts.is_file() {
+                bytes = bytes.saturating_add(facts.len().min(MAX_FILE));
                 let content = match facts.len() > MAX_FILE {
                     true => None,
                     false => fs::read(entry.path()).ok().map(Into::into),
                 };
                 files.insert(path, content);
-                if files.len() > MAX_FILES {
+                if files.len() > MAX_FILES || bytes > MAX_BYTES {
                     return None;
                 }
             }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::Detail;
 use super::words;
-use crate::diff::{Diff, Hunk, TextChange};
+use crate::diff::{Diff, Hunk, Status, TextChange};
 use crate::report::plain_problems;
 
 /// Most characters of a comment on GitHub.
@@ -143,7 +143,7 @@ fn change_block(diff: &Diff, change: &TextChange, detail: Detail) -> String {
         hunks.extend(change.alike.iter().map(|alike| &alike.hunk));
     }
     for hunk in hunks {
-        block.push_str(&hunk_block(hunk));
+        block.push_str(&hunk_block(change.status, hunk));
     }
     if !detail.all && !change.alike.is_empty() {
         let _ = writeln!(block, "and {} with other numbers\n", words::count(change.alike.len(), "text"));
@@ -151,9 +151,9 @@ fn change_block(diff: &Diff, change: &TextChange, detail: Detail) -> String {
     block
 }
 
-fn hunk_block(hunk: &Hunk) -> String {
+fn hunk_block(status: Status, hunk: &Hunk) -> String {
     if hunk.lines.is_empty() {
-        return "Only values that are masked differ.\n\n".to_owned();
+        return format!("({})\n\n", words::no_lines(status));
     }
     let body: Vec<String> = hunk.body().lines().map(words::visible).collect();
     fenced("diff", &format!("{}\n{}", hunk.heading(), body.join("\n")))

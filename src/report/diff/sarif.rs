@@ -112,16 +112,16 @@ fn of_change(diff: &Diff, change: &TextChange) -> Finding {
         rule: if broken { "field-fails" } else { "text-changed" },
         level: if broken { "error" } else { "warning" },
         title: words::one_line(&words::heading(diff, change)),
-        message: format!("{}{}", hunk_text(&change.hunk), cause_line(&change.causes)),
+        message: format!("{}{}", hunk_text(change.status, &change.hunk), cause_line(&change.causes)),
         file: Some(file).filter(|file| !file.is_empty()),
         line,
         related,
     }
 }
 
-fn hunk_text(hunk: &Hunk) -> String {
+fn hunk_text(status: Status, hunk: &Hunk) -> String {
     if hunk.lines.is_empty() {
-        return "only values that are masked differ".to_owned();
+        return words::no_lines(status).to_owned();
     }
     let body = hunk.body();
     let lines: Vec<String> = body.lines().take(LINES_SHOWN).map(words::visible).collect();

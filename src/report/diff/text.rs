@@ -113,13 +113,13 @@ fn write_change(out: &mut String, diff: &Diff, change: &TextChange, detail: Deta
     if detail.stat {
         return;
     }
-    write_hunk(out, &change.hunk);
+    write_hunk(out, change.status, &change.hunk);
     match detail.all {
         true => change.alike.iter().for_each(|alike| {
             if let Some(place) = alike.places.first() {
                 let _ = writeln!(out, "  {DIM}{}{DIM:#}", words::one_line(&place.run));
             }
-            write_hunk(out, &alike.hunk);
+            write_hunk(out, alike.status, &alike.hunk);
         }),
         false if !change.alike.is_empty() => {
             let _ = writeln!(
@@ -132,9 +132,9 @@ fn write_change(out: &mut String, diff: &Diff, change: &TextChange, detail: Deta
     }
 }
 
-fn write_hunk(out: &mut String, hunk: &Hunk) {
+fn write_hunk(out: &mut String, status: Status, hunk: &Hunk) {
     if hunk.lines.is_empty() {
-        let _ = writeln!(out, "  {DIM}only values that are masked differ{DIM:#}");
+        let _ = writeln!(out, "  {DIM}{}{DIM:#}", words::no_lines(status));
         return;
     }
     let _ = writeln!(out, "  {CYAN}{}{CYAN:#}", hunk.heading());

@@ -117,6 +117,14 @@ pub fn runs(runs: &[(String, String)], all: bool) -> String {
     }
 }
 
+/// What is said where there are no changed lines to show.
+pub fn no_lines(status: Status) -> &'static str {
+    match status {
+        Status::Added | Status::Removed => "its text is empty, or all of it is ignored",
+        Status::Modified | Status::Renamed => "only values that are masked differ",
+    }
+}
+
 /// A cause in one line.
 pub fn cause(cause: &Cause) -> String {
     let place = format!("{}:{}", cause.file, cause.line);
