@@ -117,6 +117,10 @@ fn sample(request: &Request) -> (&'static str, Json) {
         let items: Vec<Json> = items.into_iter().skip(offset).take(2).collect();
         ("200 OK", json!({name: items, "total_entries": total}))
     };
+    let list = |file: &str, items: &str| -> Vec<Json> {
+        let body: Json = serde_json::from_str(&std::fs::read_to_string(rest().join(file)).unwrap()).unwrap();
+        body[items].as_array().unwrap().clone()
+    };
     let runs = || bodies("dagRun");
     match parts[2..] {
         ["dags"] => {
@@ -125,11 +129,8 @@ fn sample(request: &Request) -> (&'static str, Json) {
             page("dags", ids.into_iter().map(|id| json!({"dag_id": id})).collect())
         }
         ["variables" | "connections"] => page(parts[2], Vec::new()),
-        ["assets"] => {
-            let assets: Json =
-                serde_json::from_str(&std::fs::read_to_string(rest().join("assets.json")).unwrap()).unwrap();
-            page("assets", assets["assets"].as_array().unwrap().clone())
-        }
+        ["assets"] => page("assets", list("assets.json", "assets")),
+        ["assets", "events"] => page("asset_events", list("assetEvents.json", "asset_events")),
         ["dags", dag_id, "dagRuns"] => {
             page("dag_runs", runs().into_iter().filter(|run| run["dag_id"] == dag_id).collect())
         }
@@ -233,25 +234,26 @@ fn broken(path: &'static str, answer: impl Fn(&mut TcpStream) + Send + Sync + 's
 
 #[test]
 fn answers_that_are_none() {
-    let dags = "/api/v2/dags";
-    let cut = broken(dags, |stream| {
+    let variables = "/api/v2/variables";
+    let cut = broken(variables, |stream| {
         let _ = write!(
             stream,
-            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n{{\"dags\": [{{"
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n{{\"variables\": [{{"
         );
     });
     refused("cut", &cut, "5", "the answer is no JSON, or cut");
-    let html = broken(dags, |stream| reply(stream, "200 OK", "", "<html>please log in</html>"));
+    let html = broken(variables, |stream| reply(stream, "200 OK", "", "<html>please log in</html>"));
     refused("html", &html, "5", "HTML in place of JSON");
-    let gone = broken(dags, |stream| reply(stream, "404 Not Found", "", r#"{"detail": "Not Found"}"#));
+    let gone = broken(variables, |stream| reply(stream, "404 Not Found", "", r#"{"detail": "Not Found"}"#));
     refused("404", &gone, "5", "HTTP 404 (Not Found)");
-    let forbidden = broken(dags, |stream| reply(stream, "403 Forbidden", "", r#"{"detail": "Forbidden"}"#));
+    let forbidden =
+        broken("/api/v2/version", |stream| reply(stream, "403 Forbidden", "", r#"{"detail": "Forbidden"}"#));
     refused("403", &forbidden, "5", "HTTP 403 (Forbidden)");
-    let redirected = broken(dags, |stream| reply(stream, "302 Found", "Location: /api/v2/dags\r\n", ""));
+    let redirected = broken(variables, |stream| reply(stream, "302 Found", "Location: /api/v2/variables\r\n", ""));
     refused("redirects", &redirected, "5", "redirects more than 5 times");
-    let list = broken(dags, |stream| reply(stream, "200 OK", "", r#"{"items": []}"#));
-    refused("another API", &list, "5", "holds no list `dags`");
-    let silent = broken(dags, |_| std::thread::sleep(Duration::from_secs(20)));
+    let list = broken(variables, |stream| reply(stream, "200 OK", "", r#"{"items": []}"#));
+    refused("another API", &list, "5", "holds no list `variables`");
+    let silent = broken(variables, |_| std::thread::sleep(Duration::from_secs(20)));
     refused("slow", &silent, "2", "no answer in time");
     let old = broken("/api/v2/version", |stream| reply(stream, "200 OK", "", r#"{"version": "2.10.5"}"#));
     refused("old", &old, "5", "is Airflow 2.10.5");
@@ -259,7 +261,7 @@ fn answers_that_are_none() {
 
 #[test]
 fn a_body_without_end() {
-    let url = broken("/api/v2/dags", |stream| {
+    let url = broken("/api/v2/variables", |stream| {
         let _ = write!(stream, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n[");
         let block = vec![b' '; 1 << 20];
         for _ in 0..200 {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use camino::Utf8PathBuf;
 
-use super::import::ImportedArgs;
+use super::import::{ImportedArgs, output};
 use super::{Failure, Io, select};
 use crate::airflow::sweep::{Definition, Runs, SerializedRow};
-use crate::airflow::{Finding, Folders, SerializedDag, SourceError, import};
+use crate::airflow::{Finding, Folders, Imported, SerializedDag, SourceError, import};
 use crate::pipeline;
 use crate::report;
 
@@ -49,12 +49,21 @@ impl Definitions {
                 let loaded =
                     pipeline::load(path).map_err(|problems| Failure::Report(report::problems(&problems, true)))?;
                 select::warn(&loaded.warnings, io)?;
-                Some(loaded)
+                Some(Definition { pipeline: Arc::new(loaded), text: EVERYTHING.into() })
             }
-            None if imported.names_dags() => imported.pipeline(dags, io)?,
-            None => None,
+            None if !imported.names_dags() => None,
+            None => match imported.imported(io)? {
+                Some(made) => {
+                    let shown = |finding: &&Finding| {
+                        dags.is_empty() || finding.dag_id.as_ref().is_none_or(|dag_id| dags.contains(dag_id))
+                    };
+                    output::findings(made.findings.iter().filter(shown), io)?;
+                    Some(definition(made))
+                }
+                None => None,
+            },
         };
-        definitions.given = given.map(|pipeline| Definition { pipeline: Arc::new(pipeline), text: EVERYTHING.into() });
+        definitions.given = given;
         Ok(definitions)
     }
 
@@ -98,17 +107,21 @@ impl Definitions {
                 self.findings.push(finding.clone());
             }
         }
-        let mut text = imported.document.clone();
-        imported.files.iter().for_each(|(_, file)| text.push_str(file));
-        Ok(Definition { pipeline: Arc::new(imported.pipeline), text: text.into() })
+        Ok(definition(imported))
     }
+}
+
+fn definition(imported: Imported) -> Definition {
+    let mut text = imported.document;
+    imported.files.iter().for_each(|(_, file)| text.push_str(file));
+    Definition { pipeline: Arc::new(imported.pipeline), text: text.into() }
 }
 
 /// Rows of serialized Dags as a pipeline.
 ///
 /// # Errors
 /// Dags that cannot be imported.
-pub fn imported(rows: Vec<SerializedRow>, folders: &Folders) -> Result<crate::airflow::Imported, SourceError> {
+pub fn imported(rows: Vec<SerializedRow>, folders: &Folders) -> Result<Imported, SourceError> {
     let explain =
         |error: crate::airflow::ImportError| SourceError { message: error.to_string(), help: error.help.clone() };
     let mut dags = Vec::with_capacity(rows.len());

@@ -123,7 +123,8 @@ pub fn api(args: &ApiArgs, io: &mut Io<'_>) -> Outcome {
         timeout: args.timeout,
     };
     let mut api = source.connect(&args.url, args.imported.names_dags())?;
-    let imported = match args.imported.imported(io)? {
+    let named = if args.imported.names_dags() { args.imported.imported(io)? } else { None };
+    let imported = match named {
         Some(imported) => imported,
         None => of_database(args)?,
     };
