@@ -80,16 +80,28 @@ fn rest() -> Utf8PathBuf {
     Utf8Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/airflow-samples/rest")
 }
 
-/// The bodies of every `KIND.*.json`.
-fn bodies(kind: &str) -> Vec<Json> {
-    let mut files: Vec<Utf8PathBuf> = rest()
+/// Every `KIND.NAME.json`: the name and the body.
+fn named(kind: &str) -> Vec<(String, Json)> {
+    let name = |path: &Utf8Path| {
+        let name = path.file_name()?.strip_prefix(kind)?.strip_prefix('.')?.strip_suffix(".json")?;
+        Some(name.to_owned())
+    };
+    let mut found: Vec<(String, Json)> = rest()
         .read_dir_utf8()
         .unwrap()
-        .map(|entry| entry.unwrap().path().to_owned())
-        .filter(|path| path.file_name().is_some_and(|name| name.starts_with(&format!("{kind}."))))
+        .filter_map(|entry| {
+            let path = entry.unwrap().path().to_owned();
+            let body = || serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+            name(&path).map(|name| (name, body()))
+        })
         .collect();
-    files.sort();
-    files.iter().map(|path| serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()).collect()
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    found
+}
+
+/// The bodies of every `KIND.*.json`.
+fn bodies(kind: &str) -> Vec<Json> {
+    named(kind).into_iter().map(|(_, body)| body).collect()
 }
 
 /// What an API server over the sample database answers, as far as its bodies are there.
@@ -139,15 +151,14 @@ fn sample(request: &Request) -> (&'static str, Json) {
             None => ("404 Not Found", json!({"detail": "The DagRun was not found"})),
         },
         ["dags", dag_id, "dagRuns", run_id, "upstreamAssetEvents"] => {
-            let events = bodies("upstreamAssetEvents").into_iter().find(|body| {
-                body["asset_events"].as_array().unwrap().iter().any(|event| {
-                    event["created_dagruns"]
-                        .as_array()
-                        .unwrap()
-                        .iter()
-                        .any(|run| run["run_id"] == run_id && run["dag_id"] == dag_id)
-                })
-            });
+            // An event lists every run it made: the body of a run is the one of the same file name.
+            let runs = named("dagRun").into_iter();
+            let name = runs
+                .filter(|(_, run)| run["dag_run_id"] == run_id && run["dag_id"] == dag_id)
+                .map(|(name, _)| name)
+                .next();
+            let events = named("upstreamAssetEvents").into_iter().find(|(body, _)| Some(body) == name.as_ref());
+            let events = events.map(|(_, body)| body);
             ("200 OK", events.unwrap_or_else(|| json!({"asset_events": [], "total_entries": 0})))
         }
         ["dags", _, "dagRuns", run_id, "taskInstances"] => {

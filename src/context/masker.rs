@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use crate::python::repr_str;
-use crate::run::{Json, JsonMap, Run};
+use crate::run::{Json, JsonMap, Run, unreadable_error};
 
 /// What stands in a secret's place.
 pub const MASK: &str = "***";
@@ -123,6 +123,8 @@ impl Secrets {
             return;
         }
         match value {
+            // What cannot be read hides nothing: its reason is for people.
+            value if unreadable_error(value).is_some() => {}
             Json::Object(map) => {
                 let hidden = name.is_some_and(is_sensitive);
                 for (key, value) in map {
