@@ -264,7 +264,7 @@ fn secrets_are_masked() {
 fn fields_that_fail() {
     let project = accepted().raw("templates/p/part.sql", "SELECT {{ ds }}\n");
     let error = "UndefinedError: 'ds' is undefined";
-    check(&project).code(1).stdout_has("failed  p / s / use.load.sql  2026-03-10T09").stdout_has(error);
+    check(&project).code(1).stdout_has("failed  p / use.load.sql  4 runs: ").stdout_has(&format!("\n  {error}\n\n"));
     // Accepting an error is possible, but never silent.
     project.run(&["snapshot", "--accept"]).code(1).stdout_has(error);
     check(&project).success().stderr_has("note: 8 fail to render, with the error that was accepted");

@@ -26,8 +26,12 @@ pub fn snapshot_text(comparison: &Comparison<'_>, changes: &[Change], done: &str
     let mut out = String::new();
     let changed: Vec<Change> = changes.iter().filter(|change| change.kind == Kind::Changed).cloned().collect();
     changed_text(&mut out, &same_changes(&changed));
-    for change in changes.iter().filter(|change| change.failed) {
-        let _ = writeln!(out, "{RED}failed{RED:#}  {}\n  {}\n", name(&change.subject), visible(change.new.trim_end()));
+    let failed = changes.iter().filter(|change| change.failed).map(|change| (change.new.trim_end(), &change.subject));
+    for group in group(failed) {
+        list(&mut out, &format!("{RED}failed{RED:#}"), &group.members);
+        // The list ends with an empty line, before which the error belongs.
+        out.pop();
+        let _ = writeln!(out, "  {}\n", visible(group.key).replace('\n', "\n  "));
     }
     let of_kind = |kind: fn(Kind) -> bool| {
         changes.iter().filter(move |change| kind(change.kind)).map(|change| &change.subject).collect::<Vec<_>>()

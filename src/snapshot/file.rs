@@ -31,6 +31,8 @@ pub enum Info {
     Text(String),
     /// A number
     Number(u64),
+    /// True or false
+    Bool(bool),
     /// Nothing
     Null,
     /// A list of strings
@@ -43,6 +45,7 @@ impl Info {
         match self {
             Info::Text(text) => Json::from(text.as_str()),
             Info::Number(number) => Json::from(*number),
+            Info::Bool(bool) => Json::from(*bool),
             Info::Null => Json::Null,
             Info::List(items) => Json::from(items.as_slice()),
         }
@@ -85,6 +88,7 @@ impl Snapshot {
             let _ = match value {
                 Info::Text(text) => writeln!(file, "  {name}: {}", quoted(text)),
                 Info::Number(number) => writeln!(file, "  {name}: {number}"),
+                Info::Bool(bool) => writeln!(file, "  {name}: {bool}"),
                 Info::Null => writeln!(file, "  {name}: ~"),
                 Info::List(items) if items.is_empty() => writeln!(file, "  {name}: []"),
                 Info::List(items) => {

@@ -56,7 +56,7 @@ fn snapshot(
         info.push(("assumed".to_owned(), Info::List(task.assumed.iter().map(|assumed| mask(assumed)).collect())));
     }
     if field.reads_clock {
-        info.push(("reads_clock".to_owned(), Info::Number(1)));
+        info.push(("reads_clock".to_owned(), Info::Bool(true)));
     }
     let rendered = match &field.value {
         Ok(value) => display(value),
