@@ -19,15 +19,16 @@ impl Lowering<'_> {
                 Load::Parameter => {}
                 Load::Resolve(name) => {
                     let value = format!("{}|resolve", quoted(&name));
-                    self.set_code(&ident, &value);
+                    self.load(&ident, &name, &value);
                 }
                 Load::Alias(outer) => {
                     self.read(&outer);
-                    let value = match self.scopes.name_of(symbols, &ident) {
-                        Some(name) if self.is_cell(&outer) => format!("{outer}|cell_value({})", quoted(name)),
-                        _ => outer.to_string(),
+                    let Some(name) = self.scopes.name_of(symbols, &ident).cloned() else { continue };
+                    let value = match self.is_cell(&outer) {
+                        true => format!("{outer}|cell_value({})", quoted(&name)),
+                        false => outer.to_string(),
                     };
-                    self.set_code(&ident, &value);
+                    self.load(&ident, &name, &value);
                 }
                 Load::Undefined => {
                     let Some(name) = self.scopes.name_of(symbols, &ident).cloned() else { continue };
@@ -42,6 +43,15 @@ impl Lowering<'_> {
                     self.set_code(&ident, &value);
                 }
             }
+        }
+    }
+
+    /// Gives a variable its first value; a cell gets none if there is none.
+    fn load(&mut self, ident: &Arc<str>, name: &str, value: &str) {
+        if self.is_cell(ident) {
+            self.out.tag(&format!("set unused = {ident}|load_cell({value}, {})", quoted(name)));
+        } else {
+            self.out.tag(&format!("set {ident} = {value}"));
         }
     }
 

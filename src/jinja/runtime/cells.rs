@@ -8,7 +8,7 @@ use minijinja::{Environment as Mini, Error, State};
 use super::super::undefined::Undefined;
 use super::core::lock;
 use super::vm::{core, raise};
-use super::{Outcome, argument};
+use super::{Outcome, access, argument};
 use crate::python::{self, Interp, PyErr, PyObject, PyResult, Value, object};
 
 /// Registers the filters.
@@ -19,6 +19,12 @@ pub(super) fn register(mini: &mut Mini<'static>) {
     });
     mini.add_filter("set_cell", |args: &[Value]| -> Outcome {
         cell(argument(args, 0))?.set(Content::Value(argument(args, 1).clone()));
+        Ok(python::none())
+    });
+    mini.add_filter("load_cell", |args: &[Value]| -> Outcome {
+        let value = argument(args, 1);
+        let missing = access::is_missing(value, argument(args, 2).as_str().unwrap_or_default());
+        cell(argument(args, 0))?.set(if missing { Content::Missing } else { Content::Value(value.clone()) });
         Ok(python::none())
     });
     mini.add_filter("unless_missing", |state: &mut State<'_, '_>, args: &[Value]| -> Outcome {
