@@ -27,6 +27,7 @@ pub fn serve_batches(
 ) -> Outcome {
     let mut input = BufReader::with_capacity(1 << 16, input);
     let mut line = Vec::new();
+    let mut first = true;
     loop {
         let mut ids: Vec<(Json, Option<PyErr>)> = Vec::new();
         let mut requests = Vec::new();
@@ -40,6 +41,10 @@ pub fn serve_batches(
             if input.read_until(b'\n', &mut line)? == 0 {
                 ended = true;
                 break;
+            }
+            // what editors of Windows put before a text
+            if std::mem::take(&mut first) && line.starts_with(b"\xef\xbb\xbf") {
+                line.drain(..3);
             }
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
@@ -172,6 +177,14 @@ mod tests {
         assert_eq!(lines[0], r#"{"id":1,"ok":12345678901234567890123}"#);
         assert!(lines[1].starts_with(r#"{"id":null,"error":{"kind":"JSONDecodeError""#), "{}", lines[1]);
         assert!(lines[2].starts_with(r#"{"id":"s","error":{"kind":"Unsupported""#), "{}", lines[2]);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_line() {
+        let text = answers("\u{feff}{\"id\": 1, \"n\": 2}\n\u{feff}{\"id\": 2, \"n\": 3}\n");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], r#"{"id":1,"ok":2}"#);
+        assert!(lines[1].contains("JSONDecodeError"), "{}", lines[1]);
     }
 
     #[test]

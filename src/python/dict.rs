@@ -117,7 +117,8 @@ impl Dict {
 
     /// Refuses to grow without end.
     fn check_growth(&self, it: &mut dyn Interp) -> PyResult<()> {
-        if self.size() >= it.limits().allocation / 64 { it.allocate(usize::MAX) } else { Ok(()) }
+        let size = self.size();
+        if size >= it.limits().allocation / 64 { it.allocate((size + 1).saturating_mul(64)) } else { Ok(()) }
     }
 
     /// The entry at a place in the order.

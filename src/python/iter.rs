@@ -110,7 +110,7 @@ pub fn drain(mut iter: PyIter, it: &mut dyn Interp) -> PyResult<Vec<Value>> {
     let mut out = Vec::new();
     while let Some(value) = iter.next(it)? {
         if out.len() >= it.limits().allocation / 16 {
-            it.allocate(usize::MAX)?;
+            it.allocate((out.len() + 1).saturating_mul(16))?;
         }
         if out.len() % 64 == 0 {
             it.charge(1)?;

@@ -181,7 +181,7 @@ impl PyObject for List {
             "append" => {
                 let item = cargs::one("list.append", args)?.clone();
                 if self.size() >= it.limits().allocation / 16 {
-                    it.allocate(usize::MAX)?;
+                    it.allocate((self.size() + 1).saturating_mul(16))?;
                 }
                 self.push(item);
             }

@@ -375,7 +375,7 @@ impl PyObject for Set {
             }
             "add" => {
                 if self.size() >= it.limits().allocation / 64 {
-                    it.allocate(usize::MAX)?;
+                    it.allocate((self.size() + 1).saturating_mul(64))?;
                 }
                 self.insert(one()?.clone())?;
             }

@@ -134,6 +134,7 @@ impl Lowering<'_> {
             }
             ExprKind::Call(callee, args) => self.call(callee, args, None, expr, frame)?,
             ExprKind::Filter(node, name, args) => {
+                self.check_known(Kind::Filter, name, expr, frame)?;
                 match node {
                     Some(node) => self.expr(node, frame)?,
                     None => self.out.push("captured"),
@@ -141,6 +142,7 @@ impl Lowering<'_> {
                 self.named(Kind::Filter, name, args, expr, frame)?;
             }
             ExprKind::Test(node, name, args) => {
+                self.check_known(Kind::Test, name, expr, frame)?;
                 self.expr(node, frame)?;
                 self.named(Kind::Test, name, args, expr, frame)?;
             }
@@ -468,19 +470,31 @@ impl Lowering<'_> {
         Ok(())
     }
 
-    /// `| name(...)` or `is name(...)`.
-    fn named(&mut self, kind: Kind, name: &Arc<str>, args: &CallArgs, expr: &Expr, frame: Frame) -> Result<()> {
+    /// What a filter or test is called, whether it replaces one of Jinja2's, and whether it exists.
+    fn lookup(&self, kind: Kind, name: &str) -> (&'static str, bool, bool) {
         let (own, builtin, word) = match kind {
             Kind::Filter => (&self.settings.filters, filters::builtin(), "filter"),
             Kind::Test => (&self.settings.tests, tests::builtin(), "test"),
         };
-        let overridden = own.contains(&**name);
-        let known = overridden || builtin.iter().any(|(builtin, _)| *builtin == &**name);
-        if !known {
-            if !frame.soft {
+        let overridden = own.contains(name);
+        (word, overridden, overridden || builtin.iter().any(|(builtin, _)| *builtin == name))
+    }
+
+    /// Refuses an unknown filter or test, before its subject and arguments are looked at, unless an `if` is around it.
+    fn check_known(&self, kind: Kind, name: &str, expr: &Expr, frame: Frame) -> Result<()> {
+        match self.lookup(kind, name) {
+            (word, _, false) if !frame.soft => {
                 let quoted = super::super::error::quoted(name);
-                return Err(assertion(format!("No {word} named {quoted}."), expr.line, expr.span));
+                Err(assertion(format!("No {word} named {quoted}."), expr.line, expr.span))
             }
+            _ => Ok(()),
+        }
+    }
+
+    /// `| name(...)` or `is name(...)`.
+    fn named(&mut self, kind: Kind, name: &Arc<str>, args: &CallArgs, expr: &Expr, frame: Frame) -> Result<()> {
+        let (word, overridden, known) = self.lookup(kind, name);
+        if !known {
             // arguments are evaluated before the stand-in raises
             return self.arguments(&format!("no_{word}"), Some(name), args, None, expr, frame);
         }

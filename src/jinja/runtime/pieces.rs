@@ -230,6 +230,7 @@ pub(super) fn collect(value: Value, vm: &mut Vm<'_, '_, '_>) -> PyResult<()> {
         (machine.pieces.last_mut().map(std::mem::take).unwrap_or_default(), joined)
     };
     let mut pieces = pieces;
+    let size = value.as_str().map_or(0, str::len);
     pieces.push(value);
     if joined && pieces.len() > 1 {
         // all but the last two are text already
@@ -243,7 +244,7 @@ pub(super) fn collect(value: Value, vm: &mut Vm<'_, '_, '_>) -> PyResult<()> {
     if let Some(own) = vm.core.machine().pieces.last_mut() {
         *own = pieces;
     }
-    vm.charge(1)
+    vm.charge(1 + size as u64 / 8)
 }
 
 fn written(error: std::fmt::Error) -> Error {
@@ -274,6 +275,10 @@ pub(crate) fn concat(pieces: Vec<Value>, it: &mut dyn Interp) -> PyResult {
                 match view(piece) {
                     View::Str(part) => text.push_str(part),
                     _ => text.push_str(&python::str(piece, it)?),
+                }
+                let limit = it.limits().output;
+                if text.len() > limit {
+                    return Err(super::too_long(limit));
                 }
             }
             Value::from(text)
