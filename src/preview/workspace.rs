@@ -12,6 +12,9 @@ use crate::pipeline::{self, Pipeline, Problem, Scenario};
 /// Bytes of answers that are kept until the next change.
 const KEPT_BYTES: usize = 32 << 20;
 
+/// Answers that are kept until the next change.
+const KEPT_ANSWERS: usize = 10_000;
+
 /// Scenes that are kept until the next change.
 const KEPT_SCENES: usize = 256;
 
@@ -57,7 +60,7 @@ pub struct Workspace {
 #[derive(Debug, Default)]
 struct Answers {
     bytes: usize,
-    known: HashMap<String, Reply>,
+    known: HashMap<String, Arc<OnceLock<Reply>>>,
 }
 
 impl Workspace {
@@ -119,21 +122,23 @@ impl Workspace {
         cell.get_or_init(make).clone()
     }
 
-    /// An answer given before.
-    pub(super) fn answered(&self, target: &str) -> Option<Reply> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner).known.get(target).cloned()
-    }
-
-    /// Keeps an answer.
-    pub(super) fn keep(&self, target: &str, reply: &Reply) {
-        let bytes = target.len() + reply.len();
-        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        if answers.bytes + bytes > KEPT_BYTES {
-            *answers = Answers::default();
+    /// The answer to a request: made once, whoever else asks the same in the meantime waits for it.
+    pub(super) fn answered(&self, target: &str, make: impl FnOnce() -> Reply) -> Reply {
+        let lock = || self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let cell = lock().known.entry(target.to_owned()).or_default().clone();
+        let mut made = false;
+        let reply = cell.get_or_init(|| {
+            made = true;
+            make()
+        });
+        if made {
+            let mut answers = lock();
+            answers.bytes += target.len() + reply.len();
+            if answers.bytes > KEPT_BYTES || answers.known.len() > KEPT_ANSWERS {
+                *answers = Answers::default();
+            }
         }
-        if bytes <= KEPT_BYTES && answers.known.insert(target.to_owned(), reply.clone()).is_none() {
-            answers.bytes += bytes;
-        }
+        reply.clone()
     }
 }
 

@@ -76,18 +76,12 @@ pub(super) fn answer(preview: &Preview, route: &Route, handler: Handler, request
     let workspace = preview.workspace();
     // What a store holds can change without any file of a pipeline changing.
     let kept = route.kept && request.query.all("store").next().is_none();
-    if kept && let Some(reply) = workspace.answered(&request.target) {
-        return reply;
-    }
-    let reply = match handler(&Ask { preview, workspace: &workspace, request }) {
+    let make = || match handler(&Ask { preview, workspace: &workspace, request }) {
         Ok(mut document) => {
             document["revision"] = workspace.revision.into();
             Reply::json(200, &document)
         }
         Err(failure) => failure.reply(),
     };
-    if kept {
-        workspace.keep(&request.target, &reply);
-    }
-    reply
+    if kept { workspace.answered(&request.target, make) } else { make() }
 }
