@@ -41,7 +41,6 @@ pub async fn interrupted() {
                     _ = interrupt => {}
                     _ = terminate.recv() => {}
                 }
-                return;
             }
             Err(_) => drop(interrupt.await),
         }

@@ -58,7 +58,7 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     }
     // What is not there at all is a slip of the fingers; what cannot be read is shown in the page and may be mended.
     let folders = select::folders(&args.pipelines)?;
-    for folder in folders.iter().filter(|folder| !folder.exists()) {
+    if let Some(folder) = folders.iter().find(|folder| !folder.exists()) {
         return Err(Failure::Fatal(format!("there is no pipeline {folder}")));
     }
     let queues = queues(args, &folders)?;

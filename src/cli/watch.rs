@@ -24,7 +24,7 @@ const CLEAR_BELOW: &str = "\x1b[J";
 /// Draws until it is interrupted.
 pub fn run(args: &render::Args, io: &mut Io<'_>) -> Outcome {
     let folders = select::folders(args.named())?;
-    for folder in folders.iter().filter(|folder| !folder.exists()) {
+    if let Some(folder) = folders.iter().find(|folder| !folder.exists()) {
         return Err(Failure::Fatal(format!("there is no pipeline {folder}")));
     }
     let roots = roots(args.named(), &folders, &other_folders(args, &folders));

@@ -172,7 +172,7 @@ impl From<PlayError> for Failure {
             "Unsupported" => format!("not supported: {}", error.error.message),
             _ => error.error.message.clone(),
         };
-        let mut json = error_json(&error.error.class, &message, error.place.as_ref().map(|place| place_json(place)));
+        let mut json = error_json(&error.error.class, &message, error.place.as_ref().map(place_json));
         if let Some(place) = &error.place {
             let problem = Problem::error(message, place.clone()).maybe_help(error.error.hint.clone());
             json["excerpt"] = report::problems(&[problem], false).into();

@@ -254,9 +254,8 @@ fn stored_v1(scheduler: &mut Scheduler, request: &api::Request, at: DateTime<Utc
     let mut answer = answer;
     for event in datasets.events().iter().skip(events).cloned().collect::<Vec<DatasetEvent>>() {
         let assets = scheduler.store().assets()?;
-        let key = assets.iter().find(|row| row.id == event.dataset_id).map(|row| row.key.clone());
-        let change =
-            AssetChange { extra: Some(event.extra.clone()), ..AssetChange::of(key.unwrap_or_else(|| nothing())) };
+        let Some(asset) = assets.iter().find(|row| row.id == event.dataset_id) else { continue };
+        let change = AssetChange { extra: Some(event.extra), ..AssetChange::of(asset.key.clone()) };
         let id = scheduler.register_asset_change(&change, at)?;
         // The store numbers its events itself.
         if let (Some(id), Some(Json::Object(body))) = (id, &mut answer.body) {
@@ -264,10 +263,6 @@ fn stored_v1(scheduler: &mut Scheduler, request: &api::Request, at: DateTime<Utc
         }
     }
     Ok(answer)
-}
-
-fn nothing() -> AssetKey {
-    AssetKey { name: String::new(), uri: String::new() }
 }
 
 /// The rows of a store as 2.10's tables; its events only where somebody asks for them.
