@@ -112,6 +112,40 @@ test("thousands of runs: the list stays short in the page, the filter finds one"
   assert.deepEqual(browser.complaints, []);
 });
 
+test("a text of twenty thousand lines can be read and gone through", async () => {
+  const { server } = await start(
+    {
+      "long/pipeline.yaml": `dags:
+  load:
+    schedule: PartitionedAtRuntime
+    tasks:
+      load: {operator: SQLExecuteQueryOperator, sql: long.sql}
+`,
+      "long/long.sql": "SELECT 1\n{% for n in range(20000) %}UNION ALL SELECT {{ n }}\n{% endfor %}-- end",
+      "long/scenarios/one.yaml": "steps:\n  - {run: load, partition_key: k}\n",
+    },
+    "long",
+  );
+  const begun = Date.now();
+  const page = await browser.page(server.url);
+  await rendersTo(page, "UNION ALL SELECT 19999");
+  console.log(`# 20,002 lines: shown after ${Date.now() - begun} ms`);
+  await page.focus("#text");
+  const pressed = Date.now();
+  await page.keyboard.press("End");
+  await page.waitForFunction(() => {
+    const row = document.querySelector("#text .line.current");
+    const pane = document.getElementById("text").getBoundingClientRect();
+    const box = row?.getBoundingClientRect();
+    return box && box.top >= pane.top && box.bottom <= pane.bottom && row.textContent.includes("-- end");
+  });
+  await page.keyboard.press("ArrowUp");
+  await page.waitForFunction(() => document.querySelector("#template .line.linked")?.textContent.includes("UNION ALL SELECT"));
+  console.log(`# End and one line up took ${Date.now() - pressed} ms`);
+  await page.close();
+  assert.deepEqual(browser.complaints, []);
+});
+
 test("says when the server is gone", async () => {
   const { server } = await start(CROWD, "crowd");
   const page = await browser.page(server.url);

@@ -26,12 +26,12 @@ let newest = null; // the revision the server spoke of last
 let before = null; // the run shown last: after an edit its place is taken by the run of the same key
 
 /** Chooses a run; task and field stay where the other run has them too. */
-export function chooseRun(run, { view } = {}) {
+export function chooseRun(run, { view, step = true } = {}) {
   closeRuns();
   const change = { dag: run.dag, run: run.id, line: null };
   if (view) change.view = view;
   else if (currentView().about === "pipeline") change.view = textView.id;
-  set(change, { step: true });
+  set(change, { step });
 }
 
 function currentView() {
@@ -41,6 +41,7 @@ function currentView() {
 /** Completes what is chosen with what there is: nothing chosen means the first. */
 function complete() {
   const pipeline = model.pipeline(state.pipeline) ?? model.firstPipeline();
+  if (state.pipeline && pipeline && pipeline.name !== state.pipeline) note(`There is no pipeline ${state.pipeline} here`);
   const change = { pipeline: pipeline?.name ?? state.pipeline };
   const scenario = pipeline?.scenario(state.scenario);
   if (scenario) change.scenario = scenario.name;
@@ -54,6 +55,9 @@ function completeRun() {
   if (!scene) return null;
   const run = scene.find(state) ?? scene.like(state, before) ?? scene.first();
   if (!run) return null;
+  const asked = state.run;
+  const moved = before !== null && before.dag === run.dag && before.key === run.key;
+  if (asked && run.id !== asked && run.key !== asked && !moved) note("The run that was asked for is not here: this is another one");
   before = run;
   const change = { dag: run.dag, run: run.id };
   const task = run.task(state.task) ?? run.firstTask();
@@ -88,6 +92,8 @@ async function draw({ fresh = false } = {}) {
   } catch (problem) {
     if (problem.name === "AbortError") return;
     if (problem.status === undefined) console.error(problem);
+    // What is there can still be read while the server is away.
+    if (problem.status === 0 && drawn) return;
     put($("view"), problems(problem));
     drawn = null;
   } finally {
@@ -297,7 +303,8 @@ function closeRuns() {
 
 function moveRun(by) {
   const to = runs.neighbour(by);
-  if (to) chooseRun(to);
+  // Going through a list leaves no trail for the back button.
+  if (to) chooseRun(to, { step: false });
 }
 
 function moveField(by) {

@@ -8,7 +8,7 @@ const EVENTS_SHOWN = 3;
 export function head(run) {
   const box = $("head");
   if (!run) {
-    put(box, h("h1", {}, state.scenario ?? state.pipeline ?? "No pipeline"));
+    put(box, h("h1", {}, state.store ? "open queue" : (state.scenario ?? state.pipeline ?? "No pipeline")));
     return;
   }
   put(
@@ -17,7 +17,7 @@ export function head(run) {
       "h1",
       {},
       h("span", {}, run.dag),
-      run.key === null ? h("span", { class: "none" }, "no partition key") : h("span", { class: "mono" }, run.key === "" ? '""' : run.key),
+      run.key === null ? (run.logical ? h("span", { class: "mono" }, instant(run.logical)) : h("span", { class: "none" }, "no partition key")) : h("span", { class: "mono" }, run.key === "" ? '""' : run.key),
     ),
     h("p", { class: "facts" }, dateOf(run)),
     h("p", { class: "facts" }, madeBy(run)),
@@ -43,8 +43,7 @@ function madeBy(run) {
     shown.map((event, index) => [
       index ? ", " : null,
       event.asset,
-      " ",
-      event.key === null ? h("span", {}, "without a key") : h("span", { class: "mono" }, `"${event.key}"`),
+      event.key === null ? null : [" ", h("span", { class: "mono" }, `"${event.key}"`)],
     ]),
     more ? ` and ${counted(more, "more event")}` : null,
   ];

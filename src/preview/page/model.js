@@ -153,6 +153,8 @@ class Pipeline {
   constructor(data) {
     this.name = data.name;
     this.path = data.path;
+    /** Airflow 2.10 knows no partitions. */
+    this.partitions = data.profile !== "airflow-2.10";
     this.errors = data.errors ?? [];
     this.warnings = data.warnings ?? [];
     this.problem = this.errors.length > 0;

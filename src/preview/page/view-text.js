@@ -305,6 +305,12 @@ export const textView = {
     if (!signal.aborted) take(answer);
   },
 
+  /** Once it is in the page, places have places. */
+  entered() {
+    follow();
+    if (now?.error?.place && String(now.error.place.template) === file?.id) template.reveal(now.error.place.line);
+  },
+
   /** After an edit: the text at once, before everything else is read again. */
   async early(signal) {
     if (!state.field || !now) return;

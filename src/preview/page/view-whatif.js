@@ -40,7 +40,7 @@ function build(element) {
           ),
         ),
       ),
-      h(
+      parts.byKey = h(
         "section",
         {},
         h("h2", {}, "Or: what would run for this partition key?"),
@@ -176,6 +176,8 @@ export const whatIfView = {
     const graph = await model.graph(state, signal);
     if (signal.aborted) return;
     put(parts.assets, graph.assets.filter((asset) => asset.kind === "asset").map((asset) => h("option", { value: asset.key }, asset.uri ?? "")));
+    parts.byKey.hidden = model.pipeline(state.pipeline)?.partitions === false;
+    parts.events.classList.toggle("plain", parts.byKey.hidden);
     parts.record.hidden = !(model.store && model.store.pipeline === state.pipeline);
     if (entered) requestAnimationFrame(() => parts.events.querySelector("input")?.focus({ preventScroll: true }));
   },

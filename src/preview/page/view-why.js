@@ -67,10 +67,14 @@ function eventItem(id, trace, run) {
 /** The run whose task emitted an event, as a link to it. */
 function emitter(run, recorded) {
   const event = recorded && run.events.find((one) => one.run && one.asset === recorded.asset.name && one.key === recorded.partition_key && Date.parse(one.at) === Date.parse(recorded.at));
-  if (!event) return null;
-  const source = model.scene.find(event);
-  if (!source) return [", emitted by ", h("span", { class: "mono" }, event.dag)];
-  return [", emitted by ", h("button", { type: "button", class: "link", onclick: () => leave(source, { view: "why" }) }, `${source.dag} ${source.key ?? source.id}`)];
+  return event ? source(event) : null;
+}
+
+function source(event) {
+  if (!event.dag) return null;
+  const run = model.scene.find(event);
+  if (!run) return [", emitted by ", h("span", { class: "mono" }, event.dag)];
+  return [", emitted by ", h("button", { type: "button", class: "link", onclick: () => leave(run, { view: "why" }) }, `${run.dag} ${run.key ?? run.id}`)];
 }
 
 /** Which rule gave the date, in a sentence. */
@@ -97,7 +101,22 @@ function rule(date) {
 
 const list = (items) => items.map((item, index) => (index ? [", ", item] : item));
 
+/** A run that is not for a partition: what it took, in a sentence and a list. */
+function plain(run) {
+  return h(
+    "section",
+    {},
+    h("h2", {}, "Why this run"),
+    h("p", {}, `${run.origin[0].toUpperCase()}${run.origin.slice(1)}${run.reason ? `: ${run.reason}` : ""}.`),
+    run.events.length
+      ? h("ul", { class: "steps" }, run.events.slice(0, EVENTS_SHOWN).map((event) => h("li", { class: "aside" }, h("p", { class: "what" }, h("b", {}, event.asset), event.key === null ? null : [" ", key(event.key)]), h("p", { class: "detail" }, instant(event.at), source(event)))))
+      : null,
+    run.events.length > EVENTS_SHOWN ? h("p", { class: "soft" }, counted(run.events.length - EVENTS_SHOWN, "more event")) : null,
+  );
+}
+
 function structured(run, trace) {
+  if (run.key === null) return plain(run);
   const created = trace.find((entry) => entry.decision === "run_created" && entry.run_id === run.id);
   const ids = created?.events ?? [];
   const shown = ids.length > EVENTS_SHOWN ? [...ids.slice(0, EVENTS_SHOWN - 1), ids.at(-1)] : ids;
@@ -154,7 +173,7 @@ export const whyView = {
         "div",
         { class: "page" },
         told,
-        text ? h("details", { open: !trace.length }, h("summary", {}, "As ", h("code", {}, "partita explain"), " tells it"), h("pre", { class: "why", tabindex: "0", "aria-label": "Explanation" }, text)) : null,
+        text ? h("details", { open: !trace.length || run.key === null }, h("summary", {}, "As ", h("code", {}, "partita explain"), " tells it"), h("pre", { class: "why", tabindex: "0", "aria-label": "Explanation" }, text)) : null,
       ),
     );
   },
