@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
 /// Texts longer than this are escaped and not coloured: nobody reads them, and colouring takes its time.
-const LIMIT: usize = 512 << 10;
+const LIMIT: usize = 128 << 10;
 
 /// Lines longer than this are not coloured.
 const LINE_LIMIT: usize = 4 << 10;
