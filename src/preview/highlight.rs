@@ -1,41 +1,16 @@
 //! Colours of templates and texts: each line as HTML of its own, with a few classes the page gives colours to.
 
-use std::sync::LazyLock;
+use std::sync::Arc;
 
-use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
+use syntect::parsing::SyntaxReference;
+
+use super::syntax::{Lines, SYNTAXES};
 
 /// Texts longer than this are escaped and not coloured: nobody reads them, and colouring takes its time.
 const LIMIT: usize = 128 << 10;
 
 /// Lines longer than this are not coloured.
 const LINE_LIMIT: usize = 4 << 10;
-
-static SYNTAXES: LazyLock<SyntaxSet> = LazyLock::new(SyntaxSet::load_defaults_newlines);
-
-/// Scopes and the class their text gets; the most specific scope that is here decides.
-static CLASSES: LazyLock<Vec<(Scope, &'static str)>> = LazyLock::new(|| {
-    [
-        ("comment", "hl-comment"),
-        ("string", "hl-string"),
-        ("constant.character.escape", "hl-escape"),
-        ("constant.numeric", "hl-number"),
-        ("constant", "hl-constant"),
-        ("keyword.operator", "hl-operator"),
-        ("keyword", "hl-keyword"),
-        ("storage", "hl-keyword"),
-        ("support.function", "hl-function"),
-        ("entity.name.function", "hl-function"),
-        ("variable.function", "hl-function"),
-        ("variable", "hl-variable"),
-        ("support.type", "hl-type"),
-        ("entity.name.tag", "hl-key"),
-        ("entity.name", "hl-name"),
-        ("meta.mapping.key", "hl-key"),
-    ]
-    .into_iter()
-    .filter_map(|(scope, class)| Some((Scope::new(scope).ok()?, class)))
-    .collect()
-});
 
 /// What a text is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,38 +168,23 @@ fn coloured(text: &str, language: Language, tags: &[Tag]) -> Vec<String> {
             around.replace_range(range.clone(), &word);
         }
     }
-    let mut state = syntax.map(|syntax| (ParseState::new(syntax), ScopeStack::new()));
+    let mut parser = syntax.map(Lines::new);
     let mut lines = Vec::new();
     let mut start = 0;
     for line in text.split('\n') {
         let end = start + line.len();
-        let mut parts: Vec<(usize, &'static str)> = Vec::new();
-        if let Some((parser, stack)) = &mut state {
-            let code = around.get(start..end).filter(|code| !code.contains('\n') && code.len() <= LINE_LIMIT);
-            parts = code.map(|code| parse(parser, stack, code)).unwrap_or_default();
-        }
-        lines.push(html(text, start..end, &parts, tags));
+        let code = around.get(start..end).filter(|code| !code.contains('\n') && code.len() <= LINE_LIMIT);
+        let parts = match (&mut parser, code) {
+            (Some(parser), Some(code)) => parser.parse(code),
+            _ => Arc::default(),
+        };
+        // Tags are in their order: those before the line are done with.
+        let first = tags.partition_point(|(range, _)| range.end <= start);
+        let count = tags.iter().skip(first).take_while(|(range, _)| range.start < end).count();
+        lines.push(html(text, start..end, &parts, tags.get(first..first + count).unwrap_or_default()));
         start = end + 1;
     }
     lines
-}
-
-/// Where each class begins in a line.
-fn parse(parser: &mut ParseState, stack: &mut ScopeStack, code: &str) -> Vec<(usize, &'static str)> {
-    let Ok(changes) = parser.parse_line(&format!("{code}\n"), &SYNTAXES) else { return Vec::new() };
-    let mut parts = vec![(0, class(stack))];
-    for (at, change) in changes {
-        if stack.apply(&change).is_err() {
-            break;
-        }
-        parts.push((at, class(stack)));
-    }
-    parts
-}
-
-fn class(stack: &ScopeStack) -> &'static str {
-    let known = |scope: &Scope| CLASSES.iter().find(|(known, _)| known.is_prefix_of(*scope)).map(|(_, class)| *class);
-    stack.as_slice().iter().rev().find_map(known).unwrap_or_default()
 }
 
 /// A line with a `<span>` around each part that has a class. Tags win over what is around them.

@@ -16,6 +16,7 @@ mod scene;
 mod select;
 mod server;
 mod state;
+mod syntax;
 mod templates;
 mod watch;
 mod workspace;
