@@ -291,7 +291,7 @@ fn revisions(
     let fatal = |error: GitError| Failure::Fatal(error.to_string());
     let mut old = repository.resolve(base).map_err(fatal)?;
     let new = head.map(|head| repository.resolve(head)).transpose().map_err(fatal)?;
-    let mut base_name = format!("{base} ({})", short(&old));
+    let mut base_name = revision_name(base, &old);
     if let (true, Some(new)) = (merge_base, &new) {
         old = repository.merge_base(&old, new).map_err(fatal)?;
         base_name = format!("merge base of {base} and {} ({})", head.unwrap_or("HEAD"), short(&old));
@@ -334,10 +334,19 @@ fn revisions(
     let mut diff = diff::trees(base_tree, head_tree, options);
     diff.base = base_name;
     diff.head = match (head, &new) {
-        (Some(head), Some(new)) => format!("{head} ({})", short(new)),
+        (Some(head), Some(new)) => revision_name(head, new),
         _ => "working tree".to_owned(),
     };
     Ok(diff)
+}
+
+/// A revision as it was written, with its commit unless it is one.
+fn revision_name(written: &str, commit: &str) -> String {
+    if written.len() >= 4 && commit.starts_with(written) {
+        short(commit).to_owned()
+    } else {
+        format!("{written} ({})", short(commit))
+    }
 }
 
 fn short(commit: &str) -> &str {
