@@ -511,3 +511,26 @@ fn a_pipeline_that_stays_the_same_exits_0() {
     let ran = project.run(&["diff", "p", "--profiles", "airflow-2.10"]);
     assert_eq!(ran.code, 2, "{}", ran.stdout);
 }
+
+/// Recorded from Airflow 2.10.5: after a dataset-triggered run whose data interval ends inside an interval of the timetable, the
+/// next date is the start of that interval.
+#[test]
+fn next_ds_of_a_run_between_two_intervals() {
+    let dag = "
+        profile: airflow-2.10
+        datasets: {c: 's3://lake/c'}
+        dags:
+          both:
+            schedule: {DatasetOrTimeSchedule: {timetable: {CronDataIntervalTimetable: {cron: '0 0 * * *', timezone: UTC}}, datasets: c}}
+            start_date: '2024-01-01'
+            catchup: false
+            tasks: {t: {operator: BashOperator, bash_command: '{{ run_id }} {{ next_ds }} {{ prev_ds }} {{ dag.schedule_interval }}'}}
+        ";
+    let scenario = "
+        now: '2024-06-10T06:59:59Z'
+        steps: [{emit: c}]
+        ";
+    let ran = Project::new().file("p/pipeline.yaml", dag).file("p/scenarios/s.yaml", scenario).run(&["render", "p"]);
+    let text = "| dataset_triggered__2024-06-10T07:00:00+00:00 2024-06-10 None Dataset or 0 0 * * *";
+    assert!(ran.stdout.contains(text), "{}{}", ran.stdout, ran.stderr);
+}

@@ -11,7 +11,7 @@ pub enum AnyContext {
     /// Airflow 3.3
     Airflow33(Context),
     /// Airflow 2.10
-    Airflow210(airflow2::Context),
+    Airflow210(Box<airflow2::Context>),
 }
 
 impl AnyContext {

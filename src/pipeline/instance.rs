@@ -320,7 +320,7 @@ impl<'a> Renderer<'a> {
     pub fn context(&self, dag: &Dag, task: &Task, run: &PlayedRun, map_index: i64) -> PyResult<AnyContext> {
         if self.pipeline.profile == Profile::Airflow210 {
             let world = self.world(dag, task, run, map_index)?;
-            return context::airflow2::of_world(world).map(AnyContext::Airflow210);
+            return context::airflow2::of_world(world).map(|context| AnyContext::Airflow210(Box::new(context)));
         }
         let around = self.surroundings(dag, task)?;
         context::build(Arc::new(self.document(dag, task, run, map_index)), Arc::new(around)).map(AnyContext::Airflow33)

@@ -655,7 +655,8 @@ impl Played {
         if let Some(datasets) = &self.datasets {
             return Ok(datasets.pending());
         }
-        let mut pending: Vec<PendingOutcome> = self.scheduler.pending_status()?.iter().map(pending_partition).collect();
+        let mut pending: Vec<PendingOutcome> =
+            self.scheduler.pending_status()?.iter().map(|status| pending_partition(&self.scheduler, status)).collect();
         for dag_id in self.waiting_plain()? {
             let queued: Vec<AssetKey> = {
                 let assets = self.scheduler.store().assets()?;
@@ -724,7 +725,7 @@ impl Played {
     }
 }
 
-fn pending_partition(status: &PendingStatus) -> PendingOutcome {
+fn pending_partition(scheduler: &Scheduler, status: &PendingStatus) -> PendingOutcome {
     let assets = status.assets.iter().map(|wait| {
         let mut reason = match (wait.expected, &wait.wait_policy, wait.received.is_empty()) {
             (Some(expected), Some(policy), _) => format!("{} of {expected} keys, {policy}", wait.matched),
@@ -734,6 +735,14 @@ fn pending_partition(status: &PendingStatus) -> PendingOutcome {
         };
         if !wait.active {
             reason.push_str("; the asset is inactive");
+        }
+        if wait.received.is_empty()
+            && let Some(error) = scheduler.never_agrees(&status.dag_id, &wait.asset, &status.partition_key)
+        {
+            reason = format!(
+                "{reason}; can never come: {} makes no key like {:?} ({})",
+                wait.mapper, status.partition_key, error.message
+            );
         }
         if let Some(why) = &wait.unreachable {
             reason = format!("{reason}; can never be satisfied: {why}");

@@ -164,7 +164,7 @@ fn stored_events(play: &DatasetPlay, consumed: &[i64]) -> Vec<EventRow> {
                 source.map(|source| source.task_id.clone()),
                 source.map(|source| source.run_id.clone()),
             ],
-            map_index: source.map_or(-1, |source| i64::from(source.map_index)),
+            map_index: source.map_or(-1, |source| source.map_index),
             aliases: event.aliases.clone(),
             consumed: consumed.contains(&event.id),
         }

@@ -336,7 +336,7 @@ impl Teller<'_> {
         if !made.is_empty() {
             let _ = writeln!(out, "      its events were for {}", keys_text(made.iter().map(String::as_str)));
         }
-        if let Err(error) = mapper.to_partition_date(&status.partition_key) {
+        if let Some(error) = self.scheduler.never_agrees(&status.dag_id, &wait.asset, &status.partition_key) {
             let others: Vec<&str> = status
                 .assets
                 .iter()

@@ -11,7 +11,7 @@ use super::rows::PendingRow;
 use super::scheduler::{Scheduler, StoreRegistry};
 use super::store::Stored;
 use crate::asset::{AssetCondition, AssetKey};
-use crate::python::repr_str;
+use crate::python::{PyErr, repr_str};
 use crate::timetable::Timetable;
 
 /// A key that an event brought.
@@ -107,6 +107,14 @@ pub(super) struct Contribution {
 }
 
 impl Scheduler {
+    /// Why an asset's mapper makes no key like this one: then it and the others of the condition can never agree on a run.
+    /// `None` when it may.
+    pub fn never_agrees(&self, dag_id: &str, asset: &AssetKey, key: &str) -> Option<PyErr> {
+        let dag = self.dags().find(|dag| dag.dag_id == dag_id)?;
+        let mapper = dag.timetable.get_partition_mapper(&asset.name, &asset.uri).ok()?;
+        mapper.to_partition_date(key).err().filter(|error| !refused(error))
+    }
+
     /// The active assets that sent events for a pending row, in order.
     pub(super) fn contributions(&self, pending_id: i64, active: &HashMap<i64, AssetKey>) -> Stored<Vec<Contribution>> {
         let mut found: Vec<Contribution> = Vec::new();

@@ -187,7 +187,8 @@ impl Context {
         }
         let last = DataInterval { start: self.interval.0, end: self.interval.1 };
         let restriction = TimeRestriction { earliest: None, latest: None, catchup: true };
-        match timetable.next_dagrun_info(Some(last), &restriction, self.world.now) {
+        match crate::schedule::datasets::next_dagrun_info(timetable.as_ref(), Some(last), &restriction, self.world.now)
+        {
             Ok(info) => Ok(info.and_then(|info| info.logical_date())),
             Err(error) if matches!(&*error.class, "Unsupported" | "LimitExceeded") => Err(error),
             Err(_) => Ok(None),
@@ -520,7 +521,7 @@ impl Names for Context {
             ),
             _ => {
                 let near = |known: &&'static str| (strsim::jaro_winkler(name, known), *known);
-                let close = NAMES.iter().map(|known| near(known)).filter(|(score, _)| *score > 0.9);
+                let close = NAMES.iter().map(near).filter(|(score, _)| *score > 0.9);
                 match close.max_by(|a, b| a.0.total_cmp(&b.0)) {
                     Some((_, close)) => format!("did you mean `{close}`?"),
                     None => format!(

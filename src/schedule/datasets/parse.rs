@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value as Json};
 
 use super::model::{DagState, DatasetDag, DatasetScheduler, Outlet};
+use super::timetable::next_dagrun_info;
 use crate::asset::{Asset, AssetCondition};
 use crate::python::PyResult;
 use crate::schedule::register::refused;
@@ -158,7 +159,7 @@ impl DagState {
     /// # Errors
     /// `Unsupported` for what a timetable refuses.
     pub fn calculate_dates(&mut self, last: Option<DataInterval>, at: DateTime<Utc>) -> PyResult<()> {
-        let info = match self.dag.timetable.next_dagrun_info(last, &self.dag.restriction, at) {
+        let info = match next_dagrun_info(self.dag.timetable.as_ref(), last, &self.dag.restriction, at) {
             Ok(info) => info,
             Err(error) if refused(&error) => return Err(error),
             // Airflow logs it and goes on without.

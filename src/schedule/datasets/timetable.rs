@@ -8,7 +8,8 @@ use serde_json::{Map, Value as Json, json};
 
 use crate::python::{PyErr, PyResult, Zone};
 use crate::timetable::{
-    CronSchedule, DagRunInfo, DataInterval, Delta, NullTimetable, TimeRestriction, Timetable, construct, from_schedule,
+    CronDataIntervalTimetable, CronSchedule, DagRunInfo, DataInterval, Delta, DeltaDataIntervalTimetable,
+    NullTimetable, TimeRestriction, Timetable, construct, from_schedule,
 };
 
 /// `CronTriggerTimetable` of 2.10: without catchup the first run is the last time before now, where 3.x waits for the next.
@@ -80,6 +81,26 @@ impl Timetable for CronTriggerTimetable {
     fn as_any(&self) -> &dyn Any {
         self
     }
+}
+
+/// `next_dagrun_info` in 2.10: timetables of data intervals go on from the end of the last one, and do not mind that the next
+/// may start before it did, where 3.x takes one more step.
+///
+/// # Errors
+/// As [`Timetable::next_dagrun_info`].
+pub fn next_dagrun_info(
+    timetable: &dyn Timetable,
+    last: Option<DataInterval>,
+    restriction: &TimeRestriction,
+    now: DateTime<Utc>,
+) -> PyResult<Option<DagRunInfo>> {
+    let any = timetable.as_any();
+    let intervals = any.is::<CronDataIntervalTimetable>() || any.is::<DeltaDataIntervalTimetable>();
+    let last = match last {
+        Some(last) if intervals => Some(DataInterval { start: DateTime::<Utc>::MIN_UTC, end: last.end }),
+        last => last,
+    };
+    timetable.next_dagrun_info(last, restriction, now)
 }
 
 /// The timetable of `schedule=` in 2.10: `None`, a preset or cron string (which makes data intervals), or one of the mappings
