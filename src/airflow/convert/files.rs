@@ -17,6 +17,8 @@ pub(super) struct Files {
     shared_folder: String,
     /// First parts of names as templates write them: no folder may be called so.
     reserved: BTreeSet<String>,
+    /// Paths in use, in lower case: two may not differ by case alone.
+    paths: BTreeSet<String>,
     /// Folders in use, in lower case.
     folders: BTreeSet<String>,
 }
@@ -45,6 +47,7 @@ impl Files {
             shared,
             shared_folder: String::new(),
             reserved,
+            paths: BTreeSet::new(),
             folders: BTreeSet::from(["scenarios".to_owned(), "snapshots".to_owned()]),
         };
         if !files.shared.is_empty() {
@@ -96,11 +99,11 @@ impl Files {
     /// Adds the text of a field, under a name like the one that is wished; returns the name below the folder.
     pub fn field(&mut self, folder: &str, dag: &Dag, stem: &str, ending: &str, text: &str) -> String {
         let base = readable(stem);
+        let mut named: BTreeSet<String> = BTreeSet::new();
+        named.extend(dag.needs.files.keys().chain(&dag.needs.missing).map(|known| known.to_lowercase()));
         let taken = |name: &str| {
-            let lower = name.to_lowercase();
-            let named = dag.needs.files.keys().chain(&dag.needs.missing).any(|known| known.to_lowercase() == lower);
-            let path = Utf8PathBuf::from(folder).join(name);
-            named || self.files.keys().any(|known| known.as_str().eq_ignore_ascii_case(path.as_str()))
+            let path = Utf8PathBuf::from(folder).join(name).as_str().to_lowercase();
+            named.contains(&name.to_lowercase()) || self.paths.contains(&path)
         };
         let mut name = format!("{base}{ending}");
         // Names that are worked out while a template renders may be any: none is likely to be below this folder.
@@ -111,6 +114,7 @@ impl Files {
             name = format!("{base}_{ordinal}{ending}");
         }
         let name = format!("{prefix}{name}");
+        self.paths.insert(Utf8PathBuf::from(folder).join(&name).as_str().to_lowercase());
         self.files.insert(Utf8PathBuf::from(folder).join(&name), text.to_owned());
         name
     }
