@@ -29,7 +29,7 @@ pub(super) fn mentions(text: &str, part: &str) -> bool {
     text.match_indices(part).any(|(at, _)| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
         let after = text.get(at + part.len()..).and_then(|after| after.chars().next());
-        !(part.starts_with(word) && before.is_some_and(word)) && !after.is_some_and(word)
+        !(after.is_some_and(word) || part.starts_with(word) && before.is_some_and(word))
     })
 }
 
