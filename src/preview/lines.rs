@@ -115,7 +115,7 @@ mod tests {
                 "a|main:1",
                 "b 0,|main:3",
                 "b 1,|main:3",
-                "|main:4 inc.sql:1",
+                "|inc.sql:1",
                 "x|inc.sql:2",
                 "y 2|inc.sql:3",
                 "z 1|main:6"
@@ -129,7 +129,7 @@ mod tests {
         let source = "{% set x %}\n abc {% endset %}{{ x|length }}\n{% macro m() %}one\ntwo{% endmacro %}{{ m() }}";
         assert_eq!(shown(source, &[], Trace::All), None);
         let lines = shown(source, &[], Trace::Outer).unwrap_or_default();
-        assert_eq!(lines, ["6|main:2", "one|main:3", "two|main:3"].map(str::to_owned));
+        assert_eq!(lines, ["6|main:2", "one|main:4", "two|main:4"].map(str::to_owned));
         let lines = shown("{% macro m() %}one\ntwo{% endmacro %}\n{{ m() }}", &[], Trace::All).unwrap_or_default();
         assert_eq!(lines, ["|main:2", "one|main:1", "two|main:2"].map(str::to_owned));
     }
