@@ -13,6 +13,8 @@ mod scheduler;
 mod secrets;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+#[cfg(feature = "postgres")]
+mod tls;
 mod url;
 
 use serde_json::Value as Json;

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use postgres::{Client, Config, NoTls, SimpleQueryMessage};
+use postgres::config::SslMode;
+use postgres::{Client, Config, SimpleQueryMessage};
 
 use super::row::{Cell, Connection, Row};
+use super::tls;
 use super::url::{Address, Server, Tls};
 use crate::airflow::SourceError;
 
@@ -63,17 +65,20 @@ impl PostgresServer {
 /// Connects in a thread of its own: a server that takes the connection and says nothing is given up.
 fn connect(config: &mut Config, server: &Server) -> Result<Client, ConnectError> {
     let limit = server.connect_timeout.filter(|limit| *limit > 0).unwrap_or(CONNECT);
-    match server.tls {
-        Tls::Disable | Tls::Prefer => config.ssl_mode(postgres::config::SslMode::Disable),
-        Tls::Require => return Err(ConnectError::NoTls("require")),
-        Tls::VerifyCa => return Err(ConnectError::NoTls("verify-ca")),
-        Tls::VerifyFull => return Err(ConnectError::NoTls("verify-full")),
-    };
+    let socket = server.host.as_deref().is_some_and(|host| host.starts_with('/'));
+    // As libpq: a connection within the machine is never under TLS.
+    config.ssl_mode(match server.tls {
+        Tls::Disable => SslMode::Disable,
+        _ if socket => SslMode::Disable,
+        Tls::Prefer => SslMode::Prefer,
+        Tls::Require | Tls::VerifyCa | Tls::VerifyFull => SslMode::Require,
+    });
+    let connector = tls::connector(server).map_err(ConnectError::Tls)?;
     let config = config.clone();
     let (send, receive) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         // Nobody listens any more when it took too long.
-        let _ = send.send(config.connect(NoTls));
+        let _ = send.send(config.connect(connector));
     });
     match receive.recv_timeout(Duration::from_secs(limit + GREETING)) {
         Ok(connected) => connected.map_err(ConnectError::Server),
@@ -83,7 +88,7 @@ fn connect(config: &mut Config, server: &Server) -> Result<Client, ConnectError>
 
 enum ConnectError {
     Server(postgres::Error),
-    NoTls(&'static str),
+    Tls(SourceError),
     Silent(u64),
 }
 
@@ -108,7 +113,7 @@ impl Explain for ConnectError {
             ConnectError::Silent(seconds) => {
                 SourceError::new(format!("{shown}: no answer within {seconds} s; is it a PostgreSQL server?"))
             }
-            ConnectError::NoTls(mode) => SourceError::new(format!("{shown}: sslmode={mode} is not supported")),
+            ConnectError::Tls(error) => error.clone(),
         }
     }
 }
