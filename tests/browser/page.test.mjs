@@ -188,7 +188,7 @@ test("compares with the accepted snapshot", async () => {
   await page.waitForFunction(() => document.querySelector(".view-snapshot")?.textContent.includes("differs from the accepted"));
   assert.match(await text(page, ".view-snapshot .diff"), /GROUP BY player_id, region/);
   assert.match(await page.locator(".view-snapshot .d-new b").first().innerText(), /, region/);
-  await shot(page, "snapshot-1280-light");
+  await shot(page, "snapshot-changed-1280-light");
   project.edit("templates/player_stats/sql/combine.sql", "GROUP BY player_id, region", "GROUP BY player_id");
   await page.waitForFunction(() => document.querySelector(".view-snapshot")?.textContent.includes("Everything is as accepted"));
   await nothingWrong();
@@ -235,7 +235,7 @@ test("compares two runs side by side", async () => {
   await open("#p=player_stats&s=full_day&e=team_a_player_stats%3D2026-03-10T01:00:00%0Ateam_b_player_stats%3D2026031001%0Ateam_a_player_stats%3D2026-03-11T02:00:00%0Ateam_b_player_stats%3D2026031102&d=combine&r=2026-03-11T02&v=compare");
   assert.match(await text(page, ".view-compare .sides"), /2026-03-10T01[\s\S]*2026-03-11T02/);
   assert.match(await text(page, ".view-compare .diff >> nth=0"), /dt = '2026-03-10', hour = '01'[\s\S]*dt = '2026-03-11', hour = '02'/);
-  await shot(page, "compare-1280-light");
+  await shot(page, "compare-runs-1280-light");
   await page.keyboard.press("x");
   await page.waitForSelector("#picker[open]");
   await page.keyboard.press("Enter");
@@ -323,6 +323,9 @@ for (const [name, viewport] of [["1280", undefined], ["390", NARROW]]) {
         assert.deepEqual(await lowContrast(other), [], view);
         assert.deepEqual(await nameless(other), [], view);
       }
+      await other.keyboard.press("?");
+      assert.deepEqual(await lowContrast(other), [], "help");
+      await other.keyboard.press("Escape");
       if (viewport) {
         await other.locator("#runs-button").click();
         await shot(other, `runs-${name}-${dark ? "dark" : "light"}`);
