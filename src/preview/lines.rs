@@ -111,16 +111,8 @@ mod tests {
         let lines = shown(source, &[("inc.sql", "\nx\r\ny {{ 2 }}\n")], Trace::All).unwrap_or_default();
         assert_eq!(
             lines,
-            [
-                "a|main:1",
-                "b 0,|main:3",
-                "b 1,|main:3",
-                "|inc.sql:1",
-                "x|inc.sql:2",
-                "y 2|inc.sql:3",
-                "z 1|main:6"
-            ]
-            .map(str::to_owned)
+            ["a|main:1", "b 0,|main:3", "b 1,|main:3", "|inc.sql:1", "x|inc.sql:2", "y 2|inc.sql:3", "z 1|main:6"]
+                .map(str::to_owned)
         );
     }
 

@@ -194,7 +194,7 @@ fn connect(address: &Address) -> Result<Box<dyn Connection>, SourceError> {
 fn revision(address: &Address, connection: &mut dyn Connection) -> Result<String, SourceError> {
     let tables = connection.tables()?;
     let has = |name: &str| tables.iter().any(|table| table == name);
-    if !has("alembic_version") || !(has("dag_run") && has("serialized_dag")) {
+    if !["alembic_version", "dag_run", "serialized_dag"].into_iter().all(has) {
         let found = match tables.len() {
             0 => "it has no tables".to_owned(),
             count => format!(
