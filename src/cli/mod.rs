@@ -73,7 +73,7 @@ enum Command {
     #[cfg(feature = "preview")]
     Preview(preview::Args),
     /// Render template fields of the runs that events make
-    Render(render::Args),
+    Render(Box<render::Args>),
     /// Show the runs that events make, what is still pending and why, and the audit log
     Resolve(resolve::Args),
     /// Explain a run or a key: events, mappers, what is missing, which rule decided
