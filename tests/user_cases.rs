@@ -387,6 +387,7 @@ fn case_74_last_newline() {
 fn case_80_every_documented_name_is_defined_or_refused_by_name() {
     for run in [asset_run(), daily_run()] {
         let (_, context) = build(run.clone(), MissingXCom::None);
+        let context = context::AnyContext::Airflow33(context);
         for entry in context::describe(&context, &mut Plain::default()) {
             match entry.printed {
                 Some(Ok(_)) => {}

@@ -63,10 +63,9 @@ enum Command {
     /// The whole template context of a run: every name, its type, what it prints
     Context(context::Args),
     /// Read Dags of Airflow into a pipeline
-    Import(import::Args),
-    /// What a change does to the rendered text: the same pipeline under two profiles of Airflow
+    Import(Box<import::Args>),
     /// What a change does to the rendered text and to the runs, each distinct change once
-    Diff(diff::Args),
+    Diff(Box<diff::Args>),
     /// Try one mapper, timetable or asset
     Inspect(inspect::Args),
     /// A live page: templates beside what they render, updated on save
@@ -75,7 +74,7 @@ enum Command {
     /// Render template fields of the runs that events make
     Render(Box<render::Args>),
     /// Show the runs that events make, what is still pending and why, and the audit log
-    Resolve(resolve::Args),
+    Resolve(Box<resolve::Args>),
     /// Explain a run or a key: events, mappers, what is missing, which rule decided
     Explain(explain::Args),
     /// Write or verify snapshots of everything that is rendered
@@ -83,7 +82,7 @@ enum Command {
     /// Accept or reject pending snapshots
     Review(review::Args),
     /// Render every run of an Airflow that has stored rendered fields, and compare
-    Verify(verify::Args),
+    Verify(Box<verify::Args>),
     /// Record an asset event in a stored queue
     #[cfg(feature = "sqlite")]
     Emit(emit::Args),
