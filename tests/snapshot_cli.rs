@@ -319,10 +319,7 @@ fn damaged_files_are_named_and_mended() {
     let mut project = whole;
     for (message, damaged) in damages {
         project = project.raw(LOAD, &damaged);
-        check(&project)
-            .code(1)
-            .stdout_has(&format!("damaged  p/s/use/2026-03-10T09/load.sql.snap: "))
-            .stdout_has(message);
+        check(&project).code(1).stdout_has("damaged  p/s/use/2026-03-10T09/load.sql.snap: ").stdout_has(message);
         project.run(&["snapshot", "--accept"]).success();
         assert_eq!(project.read(LOAD), content);
     }
