@@ -53,6 +53,16 @@ impl Folder {
         python::str(&value, &mut Plain::default()).ok()
     }
 
+    /// True for a power whose base becomes a negative literal in Python code: there the minus applies to the whole power.
+    pub fn negates_power(&self, power: &Expr, base: &Expr) -> bool {
+        let Ok(Some(folded)) = self.fold(base) else { return false };
+        let number = matches!(python::view(&folded), python::View::Int(_) | python::View::Float(_))
+            || python::downcast::<python::Int>(&folded).is_some();
+        number
+            && python::repr(&folded, &mut Plain::default()).is_ok_and(|text| text.starts_with('-'))
+            && !matches!(self.fold(power), Ok(Some(_)))
+    }
+
     /// Folds the parts of a node, then the node.
     fn fold(&self, expr: &Expr) -> Folded {
         let parts = children(expr).into_iter().map(|child| self.fold(child)).collect::<PyResult<Vec<_>>>()?;

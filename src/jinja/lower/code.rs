@@ -275,6 +275,7 @@ impl Lowering<'_> {
                 Op::Compare(first, rest.collect::<Option<_>>()?)
             }
             ExprKind::Concat(items) if items.len() <= MAX_ARGS => Op::Concat(self.nodes(items, frame, builder)?),
+            ExprKind::Binary(BinOp::Pow, pair) if self.settings.folder.negates_power(expr, &pair[0]) => return None,
             ExprKind::Binary(op, pair) => Op::Binary(binary(*op), self.pair(pair, frame, builder)?),
             ExprKind::Unary(op, operand) => {
                 let op = if *op == UnaryOp::Neg { python::UnaryOp::Neg } else { python::UnaryOp::Pos };

@@ -95,6 +95,15 @@ impl Lowering<'_> {
             }
             ExprKind::Compare(first, rest) => self.compare(first, rest, expr, frame)?,
             ExprKind::Concat(items) => self.concat(items, expr, frame)?,
+            ExprKind::Binary(BinOp::Pow, pair) if self.settings.folder.negates_power(expr, &pair[0]) => {
+                self.expr(&pair[0], frame)?;
+                self.apply("neg", expr);
+                self.apply("pow", expr);
+                self.out.push("(");
+                self.expr(&pair[1], frame)?;
+                self.out.push(")");
+                self.apply("neg", expr);
+            }
             ExprKind::Binary(op, pair) => {
                 self.expr(&pair[0], frame)?;
                 self.apply(binary_filter(*op), expr);
