@@ -19,6 +19,10 @@ pub mod dags;
 pub mod db;
 mod error;
 pub mod export;
+#[cfg_attr(
+    not(all(feature = "api", any(feature = "sqlite", feature = "postgres"))),
+    allow(dead_code, unused_imports, reason = "for the sources this build has not")
+)]
 mod metadata;
 pub mod serialized;
 pub mod sweep;

@@ -11,6 +11,10 @@ use clap::{Parser, Subcommand};
 
 mod completions;
 mod context;
+#[cfg_attr(
+    not(all(feature = "api", any(feature = "sqlite", feature = "postgres"))),
+    allow(dead_code, unused_imports, reason = "for the sources this build has not")
+)]
 mod definitions;
 mod diff;
 mod diff_profiles;
@@ -35,15 +39,31 @@ mod queue;
 mod queue_store;
 mod render;
 mod render_jsonl;
+#[cfg_attr(
+    not(all(feature = "api", any(feature = "sqlite", feature = "postgres"))),
+    allow(dead_code, unused_imports, reason = "for the sources this build has not")
+)]
 mod render_source;
+#[cfg_attr(
+    not(all(feature = "api", any(feature = "sqlite", feature = "postgres"))),
+    allow(dead_code, unused_imports, reason = "for the sources this build has not")
+)]
 mod resolve;
 mod review;
 mod schema;
 mod select;
 mod snapshot;
+#[cfg_attr(
+    not(all(feature = "api", any(feature = "sqlite", feature = "postgres"))),
+    allow(dead_code, unused_imports, reason = "for the sources this build has not")
+)]
 mod source_args;
 #[cfg(feature = "sqlite")]
 mod tick;
+#[cfg_attr(
+    not(all(feature = "api", any(feature = "sqlite", feature = "postgres"))),
+    allow(dead_code, unused_imports, reason = "for the sources this build has not")
+)]
 mod verify;
 #[cfg(feature = "preview")]
 mod watch;
