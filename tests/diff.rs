@@ -505,10 +505,60 @@ fn sarif_has_the_shape_of_2_1_0() {
         for location in result["locations"].as_array().unwrap() {
             let physical = &location["physicalLocation"];
             let uri = physical["artifactLocation"]["uri"].as_str().unwrap();
-            assert!(project.path(uri).exists(), "{uri}");
-            assert!(physical["region"].is_null() || physical["region"]["startLine"].as_u64().unwrap() >= 1);
+            assert!(project.path(uri).is_file(), "{uri}");
+            assert!(physical["region"]["startLine"].as_u64().unwrap() >= 1);
         }
     }
+}
+
+#[test]
+fn what_became_of_a_file_that_is_gone_is_shown_where_there_is_a_file() {
+    let project =
+        small().edit("templates/orders/pipeline.yaml", |text| text.replace("  build_orders:", "  build_all:"));
+    std::fs::remove_file(project.path("templates/orders/sql/load_3.sql")).unwrap();
+    let log: Json = serde_json::from_str(&project.diff(&["HEAD", "--format", "sarif"]).success().stdout).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    assert!(results.iter().any(|result| result["ruleId"] == "field-fails"), "{log:#}");
+    assert!(results.iter().any(|result| result["ruleId"] == "renamed"), "{log:#}");
+    for result in results {
+        let physical = &result["locations"][0]["physicalLocation"];
+        assert_eq!(physical["artifactLocation"]["uri"], "templates/orders/pipeline.yaml", "{result:#}");
+        assert!(physical["region"]["startLine"].is_u64(), "{result:#}");
+    }
+    let github = project.diff(&["HEAD", "--format", "github"]).success().stdout;
+    assert!(github.contains("::error file=templates/orders/pipeline.yaml,"), "{github}");
+    assert!(!github.contains("load_3.sql,"), "{github}");
+}
+
+#[test]
+fn a_file_that_only_one_side_names_is_not_one_that_came_or_went() {
+    let files = |diff: &Json| -> Vec<String> {
+        let files = diff["files"].as_array().unwrap();
+        files
+            .iter()
+            .map(|file| format!("{} {}", file["status"].as_str().unwrap(), file["path"].as_str().unwrap()))
+            .collect()
+    };
+    // The search path of a file that cannot be read is not known.
+    let project = small().edit("templates/orders/pipeline.yaml", |text| text + "x: [\n");
+    assert_eq!(files(&project.json(&["HEAD"])), ["modified templates/orders/pipeline.yaml"]);
+    commit(&project, "broken");
+    assert_eq!(files(&project.json(&["HEAD~1", "HEAD"])), ["modified templates/orders/pipeline.yaml"]);
+    assert_eq!(files(&project.json(&["HEAD", "HEAD~1"])), ["modified templates/orders/pipeline.yaml"]);
+    // A folder that is named no more, with a file that changed meanwhile.
+    git(&project, &["reset", "-q", "--hard", "HEAD~1"]);
+    let project = project
+        .edit("templates/orders/pipeline.yaml", |text| text.replace("[sql, ../../shared]", "[sql]"))
+        .edit("shared/_macros.sql", |text| text.replace("'eu'", "'kr'"));
+    commit(&project, "no shared folder");
+    for sides in [["HEAD~1", "HEAD"], ["HEAD", "HEAD~1"]] {
+        let diff = project.json(&sides);
+        assert_eq!(files(&diff), ["modified shared/_macros.sql", "modified templates/orders/pipeline.yaml"]);
+    }
+    let diff = project.json(&["HEAD~1", "HEAD"]);
+    let causes = diff["changes"][0]["causes"].as_array().unwrap();
+    assert_eq!(causes.len(), 1, "{causes:#?}");
+    assert!(causes[0]["what"].as_str().unwrap().contains("template_searchpath"), "{causes:#?}");
 }
 
 #[test]

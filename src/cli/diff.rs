@@ -1,5 +1,7 @@
 //! `partita diff`
 
+use std::collections::BTreeSet;
+
 use camino::{Utf8Path, Utf8PathBuf};
 use regex::Regex;
 
@@ -313,15 +315,27 @@ fn revisions(
         true => Wanted::Below(repository.prefix.join(TEMPLATES)),
         false => Wanted::Named(named_paths),
     };
+    let of_commit =
+        |commit: &str, also: &BTreeSet<Utf8PathBuf>| Tree::of_commit(repository, commit, &wanted, also).map_err(fatal);
+    let none = BTreeSet::new();
     let head_tree = || match (&new, &repository.top) {
-        (Some(new), _) => Tree::of_commit(repository, new, &wanted).map_err(fatal),
+        (Some(new), _) => of_commit(new, &none),
         (None, Some(top)) => Ok(Tree::of_folder(top, &wanted)),
         (None, None) => Err(Failure::Fatal(
             "a bare repository has no working tree\nhelp: name both revisions: partita diff BASE HEAD".to_owned(),
         )),
     };
-    let (base_tree, head_tree) = rayon::join(|| Tree::of_commit(repository, &old, &wanted).map_err(fatal), head_tree);
-    let trees = [base_tree?, head_tree?];
+    let (base_tree, head_tree) = rayon::join(|| of_commit(&old, &none), head_tree);
+    let (mut base_tree, mut head_tree) = (base_tree?, head_tree?);
+    // A folder that only the other side names as search path is read from both.
+    let (base_folders, head_folders) = (base_tree.search_folders(), head_tree.search_folders());
+    if !head_folders.is_subset(&base_folders) {
+        base_tree = of_commit(&old, &head_folders)?;
+    }
+    if let (Some(new), false) = (&new, base_folders.is_subset(&head_folders)) {
+        head_tree = of_commit(new, &base_folders)?;
+    }
+    let trees = [base_tree, head_tree];
     check_named(args, &trees, &place)?;
     check_scenarios(args, &trees)?;
     let [base_tree, head_tree] = &trees;

@@ -49,7 +49,7 @@ pub fn trees(base: &Tree, head: &Tree, options: &Options) -> Diff {
     for (tree, name) in [(base, "base"), (head, "head")] {
         diff.notes.extend(tree.notes.iter().map(|note| format!("{name}: {note}")));
     }
-    let (base_files, head_files) = rayon::join(|| all_files(base), || all_files(head));
+    let (base_files, head_files) = rayon::join(|| all_files(base, head), || all_files(head, base));
     let matched = matched(&base_files, &head_files);
     diff.counts.pipelines = matched.len();
     let same = |(old, new): &(Option<usize>, Option<usize>)| -> bool {
@@ -111,8 +111,8 @@ pub fn sides(base: Vec<SidePipeline>, mut head: Vec<SidePipeline>, options: &Opt
     diff
 }
 
-fn all_files(tree: &Tree) -> Vec<(Utf8PathBuf, Option<Files>)> {
-    tree.pipelines.par_iter().map(|path| (path.clone(), tree::files(&tree.root, path))).collect()
+fn all_files(tree: &Tree, other: &Tree) -> Vec<(Utf8PathBuf, Option<Files>)> {
+    tree.pipelines.par_iter().map(|path| (path.clone(), tree::files(&tree.root, path, &other.root))).collect()
 }
 
 fn name_of(tree: &Tree, path: &Utf8Path) -> String {
@@ -195,6 +195,9 @@ fn compare(rendered: &[Pair<'_>], options: &Options, diff: &mut Diff) {
     for (at, pair) in rendered.iter().enumerate() {
         pipeline_change(pair, diff);
         failures(pair, diff);
+        if let Some(head) = &pair.head {
+            diff.definitions.insert(head.path.clone(), head.file.clone());
+        }
         let old = pair.base.as_ref().map(pairs::tasks).unwrap_or_default();
         let current = pair.head.as_ref().map(pairs::tasks).unwrap_or_default();
         let names_of = name_changes(at, pair, (&old, &current), (&mut gone, &mut new), diff);

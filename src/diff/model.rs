@@ -1,5 +1,7 @@
 //! What a comparison comes to.
 
+use std::collections::BTreeMap;
+
 use camino::Utf8PathBuf;
 use serde::Serialize;
 
@@ -17,6 +19,8 @@ pub struct Diff {
     pub files: Vec<FileChange>,
     /// Pipelines that are on one side only, or elsewhere.
     pub pipelines: Vec<PipelineChange>,
+    /// The files that define the pipelines of the new side, by the pipelines' paths.
+    pub definitions: BTreeMap<Utf8PathBuf, Utf8PathBuf>,
     /// Dags and tasks with another name or in another place.
     pub renames: Vec<Rename>,
     /// Runs that appear, disappear or change.

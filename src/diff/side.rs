@@ -103,7 +103,7 @@ pub struct SideField {
     pub task: String,
     /// The field.
     pub field: String,
-    /// The file it was read from, relative to the root.
+    /// The file it was read from, relative to the root; none for one that does not exist.
     pub file: Option<Utf8PathBuf>,
     /// Every template that was looked for, relative to the root; those that were not found by their names.
     pub templates: Vec<Utf8PathBuf>,
@@ -293,7 +293,7 @@ fn side_field(
     SideField {
         task: task.to_owned(),
         field: field.name.clone(),
-        file: field.file.as_deref().map(place),
+        file: field.file.as_deref().map(place).filter(|file| tree.root.join(file).is_file()),
         templates,
         text,
     }

@@ -66,11 +66,16 @@ impl Tree {
         Tree { root: root.to_owned(), notes: Vec::new(), pipelines: find(wanted, &exists, &folders), _temporary: None }
     }
 
-    /// What a commit's pipelines need, in a temporary folder.
+    /// What a commit's pipelines need, in a temporary folder, and the folders `also`.
     ///
     /// # Errors
     /// When git fails or the folder cannot be written.
-    pub fn of_commit(repository: &Repository, commit: &str, wanted: &Wanted) -> Result<Self, GitError> {
+    pub fn of_commit(
+        repository: &Repository,
+        commit: &str,
+        wanted: &Wanted,
+        also: &BTreeSet<Utf8PathBuf>,
+    ) -> Result<Self, GitError> {
         let fail = |error: std::io::Error| GitError {
             message: format!("cannot write the files of {commit} to a temporary folder: {error}"),
             help: None,
@@ -105,6 +110,7 @@ impl Tree {
             notes: Vec::new(),
         };
         let mut todo: Vec<Utf8PathBuf> = pipelines.iter().map(|path| folder_of(path, &exists)).collect();
+        todo.extend(also.iter().cloned());
         while !todo.is_empty() {
             writer.write(&todo)?;
             let mut more = BTreeSet::new();
@@ -128,6 +134,12 @@ impl Tree {
         notes.sort();
         notes.dedup();
         Ok(Tree { root, notes, pipelines, _temporary: Some(temporary) })
+    }
+
+    /// Folders inside of the tree that its pipelines name as search path.
+    pub fn search_folders(&self) -> BTreeSet<Utf8PathBuf> {
+        let folders = self.pipelines.iter().flat_map(|pipeline| search_path(&self.root, pipeline));
+        folders.filter_map(|folder| normal(&folder)).collect()
     }
 
     /// Names of the scenarios of all pipelines.
@@ -329,10 +341,13 @@ fn submodule(path: &Utf8Path) -> String {
 pub type Files = BTreeMap<Utf8PathBuf, Option<Arc<[u8]>>>;
 
 /// Reads every file of a pipeline's folder and of its search path; `None` when they are too many or too large.
-pub fn files(root: &Utf8Path, pipeline: &Utf8Path) -> Option<Files> {
+///
+/// The search path of the `other` side is read too: a file that only one side names is not one that came or went.
+pub fn files(root: &Utf8Path, pipeline: &Utf8Path, other: &Utf8Path) -> Option<Files> {
     let folder = folder_of(pipeline, &|path| root.join(path).is_file());
     let mut todo = vec![folder];
     todo.extend(search_path(root, pipeline).into_iter().map(|path| normal(&path).unwrap_or(path)));
+    todo.extend(search_path(other, pipeline).iter().filter_map(|path| normal(path)));
     let mut seen: BTreeSet<Utf8PathBuf> = BTreeSet::new();
     let mut files = Files::new();
     let mut bytes = 0_u64;

@@ -1,5 +1,6 @@
 //! A difference as SARIF 2.1.0.
 
+use camino::Utf8Path;
 use serde_json::{Value as Json, json};
 
 use super::words;
@@ -75,6 +76,12 @@ pub(super) fn findings(diff: &Diff) -> Vec<Finding> {
     for change in &diff.changes {
         found.push(of_change(diff, change));
     }
+    // What is said of a pipeline stands in its file: a folder has no lines.
+    for file in found.iter_mut().filter_map(|finding| finding.file.as_mut()) {
+        if let Some(definition) = diff.definitions.get(Utf8Path::new(file.as_str())) {
+            *file = definition.to_string();
+        }
+    }
     found
 }
 
@@ -138,11 +145,10 @@ pub fn diff_sarif(diff: &Diff) -> Json {
         .into_iter()
         .map(|finding| {
             let location = |file: &str, line: Option<usize>| {
-                let mut physical = json!({"artifactLocation": {"uri": uri(file), "uriBaseId": "SRCROOT"}});
-                if let (Some(line), Json::Object(physical)) = (line, &mut physical) {
-                    physical.insert("region".to_owned(), json!({"startLine": line}));
-                }
-                json!({"physicalLocation": physical})
+                // A place without a region is not shown by code scanning: a file as a whole begins at its first line.
+                let region = json!({"startLine": line.unwrap_or(1)});
+                let artifact = json!({"uri": uri(file), "uriBaseId": "SRCROOT"});
+                json!({"physicalLocation": {"artifactLocation": artifact, "region": region}})
             };
             let mut result = json!({
                 "ruleId": finding.rule,
