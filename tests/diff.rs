@@ -244,6 +244,29 @@ fn moved_pipelines_and_renamed_dags_are_recognised() {
 }
 
 #[test]
+fn a_renamed_scenario_has_the_same_runs() {
+    let project = small();
+    git(&project, &["mv", "templates/orders/scenarios/day.yaml", "templates/orders/scenarios/daily.yaml"]);
+    let diff = project.json(&["HEAD"]);
+    assert_eq!(diff["files"][0]["status"], "renamed", "{diff:#}");
+    assert_eq!((diff["counts"]["runs"].clone(), diff["counts"]["fields"].clone()), (3.into(), 30.into()), "{diff:#}");
+    assert_eq!((&diff["counts"]["runs_added"], &diff["counts"]["runs_removed"]), (&0.into(), &0.into()));
+    assert_eq!(diff["counts"]["fields_changed"], 0);
+    project.diff(&["HEAD"]).success().stdout_has("nothing changed in what is executed");
+    // With a task that is renamed too, each field is counted once, and the line that changed its text is the cause.
+    let project = project
+        .edit("templates/orders/sql/load_1.sql", |text| text.replace("SELECT a", "SELECT z"))
+        .edit("templates/orders/pipeline.yaml", |text| text.replace("      load_1:\n", "      load_first:\n"));
+    let diff = project.json(&["HEAD"]);
+    let file = diff["files"].as_array().unwrap().iter().find(|file| file["path"] == "templates/orders/sql/load_1.sql");
+    let file = file.unwrap();
+    assert_eq!((&file["fields"], &file["fields_changed"]), (&3.into(), &3.into()), "{file:#}");
+    assert_eq!(file["tasks"], serde_json::json!(["build_orders.load_first"]));
+    assert_eq!(diff["changes"][0]["places"][0]["scenario"], "daily");
+    assert!(diff["changes"][0]["causes"].as_array().unwrap().iter().any(|cause| cause["line"] == 3), "{diff:#}");
+}
+
+#[test]
 fn runs_appear_and_disappear_and_say_why() {
     let project = small().edit("templates/orders/scenarios/day.yaml", |text| text.replace("T02:00:00", "T05:00:00"));
     let diff = project.json(&["HEAD"]);

@@ -58,10 +58,14 @@ impl<'o> Collector<'o> {
         let none = Vec::new();
         let (Some(base), Some(head)) = (&pair.base, &pair.head) else { return };
         let (Ok(old), Ok(new)) = (&base.scenarios, &head.scenarios) else { return };
-        let known: BTreeSet<&str> = old.iter().chain(new).map(|scenario| scenario.name.as_str()).collect();
+        let renamed = pair.renamed_scenarios();
+        let new_name = |name: &'_ str| renamed.get(name).copied().unwrap_or(name).to_owned();
+        let known: BTreeSet<String> =
+            old.iter().map(|scenario| new_name(&scenario.name)).chain(new.iter().map(|new| new.name.clone())).collect();
         for name in known {
-            let of = |list: &'_ [SideScenario]| list.iter().position(|scenario| scenario.name == name);
-            let (old, new) = (of(old).and_then(|at| old.get(at)), of(new).and_then(|at| new.get(at)));
+            let old = old.iter().find(|scenario| new_name(&scenario.name) == name);
+            let new = new.iter().find(|scenario| scenario.name == name);
+            let scenarios = [old.map_or(name.as_str(), |scenario| scenario.name.as_str()), name.as_str()];
             // A side that fails is reported as such: its runs did not disappear.
             if [old, new].into_iter().flatten().any(|scenario| scenario.runs.is_err()) {
                 continue;
@@ -72,7 +76,7 @@ impl<'o> Collector<'o> {
             let file = new.or(old).map_or(Utf8Path::new(""), |scenario| scenario.file.as_path());
             let pending = new.map_or(&none, |scenario| &scenario.pending);
             for (old_run, new_run) in pairs::runs(&old_runs, &new_runs, &names.dags) {
-                self.run(pair, names, (name, file, pending), (old_run, new_run), diff);
+                self.run(pair, names, (scenarios, file, pending), (old_run, new_run), diff);
             }
         }
     }
@@ -81,14 +85,14 @@ impl<'o> Collector<'o> {
         &mut self,
         pair: &Pair<'_>,
         names: &Names,
-        scenario: (&str, &Utf8Path, &[(String, Option<String>, String)]),
+        scenario: ([&str; 2], &Utf8Path, &[(String, Option<String>, String)]),
         runs: (Option<&SideRun>, Option<&SideRun>),
         diff: &mut Diff,
     ) {
-        let (name, file, pending) = scenario;
+        let (scenarios, file, pending) = scenario;
         let change = |run: &SideRun, status: Status, values: Vec<RunValue>| RunChange {
             pipeline: pair.path().to_owned(),
-            scenario: name.to_owned(),
+            scenario: scenarios[1].to_owned(),
             dag_id: run.dag_id.clone(),
             status,
             label: run.label.clone(),
@@ -101,7 +105,7 @@ impl<'o> Collector<'o> {
             (None, Some(new)) => {
                 diff.counts.runs_added += 1;
                 let mut change = change(new, Status::Added, values(None, Some(new)));
-                let explains = |alone: &Indexed| alone.run(name, &new.dag_id, &new.label).is_some();
+                let explains = |alone: &Indexed| run_of(alone, scenarios, &new.dag_id, &new.label).is_some();
                 change.causes = run_causes(pair, file, [&new.dag_id, &new.dag_id], &explains);
                 diff.runs.push(change);
             }
@@ -114,7 +118,8 @@ impl<'o> Collector<'o> {
                     .find(|(dag_id, key, _)| dag_id == dag && *key == old.partition_key)
                     .map(|(_, _, reason)| reason.clone());
                 let explains = |alone: &Indexed| {
-                    alone.run(name, &old.dag_id, &old.label).is_none() && alone.run(name, dag, &old.label).is_none()
+                    run_of(alone, scenarios, &old.dag_id, &old.label).is_none()
+                        && run_of(alone, scenarios, dag, &old.label).is_none()
                 };
                 change.causes = run_causes(pair, file, [&old.dag_id, dag], &explains);
                 diff.runs.push(change);
@@ -129,12 +134,12 @@ impl<'o> Collector<'o> {
                     let explains = |alone: &Indexed| {
                         [&new.dag_id, &old.dag_id]
                             .into_iter()
-                            .any(|dag| alone.run(name, dag, &new.label).is_some_and(facts))
+                            .any(|dag| run_of(alone, scenarios, dag, &new.label).is_some_and(facts))
                     };
                     change.causes = run_causes(pair, file, [&old.dag_id, &new.dag_id], &explains);
                     diff.runs.push(change);
                 }
-                self.fields(pair, names, (name, file), (old, new), diff);
+                self.fields(pair, names, (scenarios, file), (old, new), diff);
             }
             (None, None) => {}
         }
@@ -144,7 +149,7 @@ impl<'o> Collector<'o> {
         &mut self,
         pair: &Pair<'_>,
         names: &Names,
-        scenario: (&str, &Utf8Path),
+        scenario: ([&str; 2], &Utf8Path),
         runs: (&SideRun, &SideRun),
         diff: &mut Diff,
     ) {
@@ -161,7 +166,7 @@ impl<'o> Collector<'o> {
             partners.insert((new_task(&field.task), field.field.as_str()), field);
         }
         let both = |old_field, new_field| Both {
-            scenarios: [scenario.0, scenario.0],
+            scenarios: scenario.0,
             scenario_file: scenario.1,
             runs: [old, new],
             fields: [old_field, new_field],
@@ -462,6 +467,11 @@ fn masked(pair: &Pair<'_>, value: RunValue) -> RunValue {
     let sides: Vec<&SidePipeline> = pair.base.iter().chain(&pair.head).collect();
     let mask = |text: String| sides.iter().fold(text, |text, side| side.masks.mask(&text));
     RunValue { old: value.old.map(mask), new: value.new.map(mask), ..value }
+}
+
+/// A run of what one change alone comes to: its scenario has the old name, unless the change is the name.
+fn run_of<'a>(alone: &'a Indexed, scenarios: [&str; 2], dag: &str, label: &str) -> Option<&'a SideRun> {
+    scenarios.into_iter().find_map(|name| alone.run(name, dag, label))
 }
 
 fn run_causes(

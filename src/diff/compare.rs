@@ -1,6 +1,6 @@
 //! Two sides compared: which pipelines, Dags, tasks, runs and texts differ.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
@@ -11,7 +11,7 @@ use super::changes::Collector;
 use super::hunk::HunkOptions;
 use super::model::{Diff, FileChange, FileKind, PipelineChange, Rename, SideFailure, Status};
 use super::pairs::{self, Placed, Tasks, task_tokens};
-use super::side::{self, SidePipeline};
+use super::side::{self, SideField, SidePipeline, SideRun, SideScenario};
 use super::tree::{self, Files, Tree};
 use crate::pipeline::Problem;
 
@@ -40,6 +40,24 @@ impl Pair<'_> {
     /// Its path on the new side, or on the old one when it is gone.
     pub fn path(&self) -> &Utf8Path {
         self.head.as_ref().or(self.base.as_ref()).map_or(Utf8Path::new(""), |side| side.path.as_path())
+    }
+
+    /// New names of scenarios by old ones, of those whose file was renamed.
+    pub fn renamed_scenarios(&self) -> BTreeMap<&str, &str> {
+        fn named<'s>(side: &'s SidePipeline, wanted: &Utf8Path) -> Option<&'s str> {
+            let mut scenarios = side.scenarios.iter().flatten();
+            scenarios.find(|scenario| scenario.file == wanted).map(|scenario| scenario.name.as_str())
+        }
+        let (Some(base), Some(head), Some(sources)) = (&self.base, &self.head, &self.sources) else {
+            return BTreeMap::new();
+        };
+        let pairs = sources.changed.iter().filter_map(|file| {
+            let (old, new) = (named(base, file.old_path.as_deref()?)?, named(head, &file.path)?);
+            let known =
+                |side: &SidePipeline, name: &str| side.scenarios.iter().flatten().any(|scenario| scenario.name == name);
+            (!known(head, old) && !known(base, new)).then_some((old, new))
+        });
+        pairs.collect()
     }
 }
 
@@ -210,7 +228,7 @@ fn compare(rendered: &[Pair<'_>], options: &Options, diff: &mut Diff) {
         collector.pipeline(pair, names, diff);
     }
     collector.finish(diff);
-    files(rendered, diff);
+    files(rendered, &names, diff);
     diff.notes.sort();
     diff.notes.dedup();
 }
@@ -402,20 +420,40 @@ fn moved_tasks(
 }
 
 /// The files that changed, with what reads them.
-fn files(rendered: &[Pair<'_>], diff: &mut Diff) {
+/// A field by its names on the new side: scenario, Dag, run, task with its map index, field.
+type FieldPlace = (String, String, String, String, String);
+
+fn files(rendered: &[Pair<'_>], names: &[Names], diff: &mut Diff) {
     let mut found: Vec<FileChange> = Vec::new();
-    for pair in rendered {
+    for (pair, names) in rendered.iter().zip(names) {
         let Some(sources) = &pair.sources else { continue };
+        let renamed = pair.renamed_scenarios();
+        // A field of the old side goes by the names it has now: it is one and the same.
+        let now = |scenario: &SideScenario, run: &SideRun, field: &SideField, old: bool| -> FieldPlace {
+            let id = pairs::task_id(&field.task);
+            let index = field.task.get(id.len()..).unwrap_or_default();
+            let (dag, task) = match names.tasks.get(&(run.dag_id.clone(), id.to_owned())).filter(|_| old) {
+                Some(known) => known.clone(),
+                None => (names.dags.get(&run.dag_id).filter(|_| old).unwrap_or(&run.dag_id).clone(), id.to_owned()),
+            };
+            let scenario = renamed.get(scenario.name.as_str()).filter(|_| old).copied().unwrap_or(&scenario.name);
+            (scenario.to_owned(), dag, run.label.clone(), format!("{task}{index}"), field.field.clone())
+        };
         for changed in &sources.changed {
             let sides = || pair.base.iter().chain(&pair.head);
             let scenarios = || sides().flat_map(|side| side.scenarios.iter().flatten());
             let mut tasks: BTreeSet<String> = BTreeSet::new();
-            let mut places: BTreeSet<(&str, &str, &str, &str, &str)> = BTreeSet::new();
-            for scenario in scenarios() {
-                for run in scenario.runs.iter().flatten() {
-                    for field in run.fields.iter().filter(|field| field.templates.iter().any(|path| changed.is(path))) {
-                        tasks.insert(format!("{}.{}", run.dag_id, pairs::task_id(&field.task)));
-                        places.insert((&scenario.name, &run.dag_id, &run.label, &field.task, &field.field));
+            let mut places: BTreeSet<FieldPlace> = BTreeSet::new();
+            for (side, old) in [(&pair.base, true), (&pair.head, false)] {
+                for scenario in side.iter().flat_map(|side| side.scenarios.iter().flatten()) {
+                    for run in scenario.runs.iter().flatten() {
+                        for field in
+                            run.fields.iter().filter(|field| field.templates.iter().any(|path| changed.is(path)))
+                        {
+                            let place = now(scenario, run, field, old);
+                            tasks.insert(format!("{}.{}", place.1, pairs::task_id(&place.3)));
+                            places.insert(place);
+                        }
                     }
                 }
             }
@@ -432,11 +470,11 @@ fn files(rendered: &[Pair<'_>], diff: &mut Diff) {
                 .filter(|place| place.pipeline == pair.path())
                 .map(|place| {
                     (
-                        place.scenario.as_str(),
-                        place.dag_id.as_str(),
-                        place.run.as_str(),
-                        place.task.as_str(),
-                        place.field.as_str(),
+                        place.scenario.clone(),
+                        place.dag_id.clone(),
+                        place.run.clone(),
+                        place.task.clone(),
+                        place.field.clone(),
                     )
                 })
                 .filter(|place| places.contains(place))
