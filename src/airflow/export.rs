@@ -71,7 +71,7 @@ pub fn with_values(imported: Imported, values: &Values, secrets: bool) -> Result
     for text in &values.unreadable {
         findings.push(Finding::new(Gravity::Needed, format!("{text}: written as {MASK}")));
     }
-    let pipeline = super::read(&document, &imported.pipeline.root, &files)?;
+    let pipeline = super::read(&document, &imported.pipeline.root, &files, None)?;
     Ok(Imported { pipeline, document, files, findings })
 }
 

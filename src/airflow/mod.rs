@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
-use crate::pipeline::{self, Pipeline, Problem, yaml};
+use crate::pipeline::{self, Pipeline, Problem, Profile, yaml};
 
 #[cfg(feature = "api")]
 pub mod api;
@@ -52,6 +52,16 @@ pub struct Imported {
     pub files: Vec<(Utf8PathBuf, String)>,
     /// What could not be taken over, or needs the author's help.
     pub findings: Vec<Finding>,
+}
+
+impl Imported {
+    /// The same Dags, read as a profile in place of their own.
+    ///
+    /// # Errors
+    /// What the profile does not have.
+    pub fn read_as(&self, profile: Profile) -> Result<Pipeline, ImportError> {
+        read(&self.document, &self.pipeline.root, &self.files, Some(profile))
+    }
 }
 
 /// How much a finding matters.
@@ -186,17 +196,22 @@ pub fn import(dags: &[SerializedDag], folders: &Folders) -> Result<Imported, Imp
         _ => "dags".to_owned(),
     };
     let root = Utf8PathBuf::from(name);
-    let pipeline = read(&converted.document, &root, &converted.files)?;
+    let pipeline = read(&converted.document, &root, &converted.files, None)?;
     converted.verify(&pipeline)?;
     Ok(Imported { pipeline, document: converted.document, files: converted.files, findings: converted.findings })
 }
 
 /// Reads the pipeline of a text and templates in memory, as if they were a folder at `root`.
-fn read(document: &str, root: &Utf8Path, files: &[(Utf8PathBuf, String)]) -> Result<Pipeline, ImportError> {
+fn read(
+    document: &str,
+    root: &Utf8Path,
+    files: &[(Utf8PathBuf, String)],
+    profile: Option<Profile>,
+) -> Result<Pipeline, ImportError> {
     let source = yaml::source(&root.join("pipeline.yaml"), document.to_owned());
     let files: BTreeMap<Utf8PathBuf, Arc<str>> =
         files.iter().map(|(path, text)| (path.clone(), Arc::from(text.as_str()))).collect();
-    pipeline::from_memory(&source, root, None, files).map_err(|problems| ImportError {
+    pipeline::from_memory(&source, root, profile, files).map_err(|problems| ImportError {
         message: "the pipeline made of these Dags cannot be read".to_owned(),
         help: None,
         problems,

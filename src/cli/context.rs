@@ -7,6 +7,7 @@ use camino::Utf8PathBuf;
 use chrono::{DateTime, Utc};
 use serde_json::{Value as Json, json};
 
+use super::import::ImportedArgs;
 use super::play_args::{self, PlayArgs};
 use super::{Exit, Failure, Io, Outcome, select};
 use crate::context::{self, AnyContext, Entry, Masker, Surroundings};
@@ -20,7 +21,11 @@ use crate::run::{self, DagRun, Run, TaskInstance};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Pipelines: folders or files; without one, the run of --run, or every pipeline below templates/
+    #[arg(conflicts_with_all = ["serialized", "python"])]
     pipelines: Vec<Utf8PathBuf>,
+
+    #[command(flatten)]
+    imported: ImportedArgs,
 
     #[command(flatten)]
     play: PlayArgs,
@@ -54,11 +59,12 @@ enum Format {
 /// Prints the whole template context of each run and task asked for.
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     let mut answer = Answer::default();
+    let unnamed = args.pipelines.is_empty() && !args.imported.any();
     match &args.play.run {
-        Some(_) if args.pipelines.is_empty() && args.play.profile == Some(Profile::Airflow210) => {
+        Some(_) if unnamed && args.play.profile == Some(Profile::Airflow210) => {
             return Err(Failure::Usage("a run of Airflow 2.10 needs its pipeline: name it before --run".to_owned()));
         }
-        Some(file) if args.pipelines.is_empty() => alone(args, file, &mut answer, io)?,
+        Some(file) if unnamed => alone(args, file, &mut answer, io)?,
         _ => played(args, &mut answer, io)?,
     }
     for (name, advice) in &answer.unknown {
@@ -120,7 +126,7 @@ struct Of<'a> {
 
 /// The runs of pipelines and scenarios.
 fn played(args: &Args, answer: &mut Answer, io: &mut Io<'_>) -> Result<(), Failure> {
-    let pipelines = select::pipelines_as(&args.pipelines, args.play.profile, io)?;
+    let pipelines = select::pipelines_or(&args.imported, &args.pipelines, &args.play, io)?;
     args.play.check(&pipelines)?;
     let engine = Engine::new();
     for pipeline in &pipelines {

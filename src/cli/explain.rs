@@ -2,6 +2,7 @@
 
 use camino::Utf8PathBuf;
 
+use super::import::ImportedArgs;
 use super::play_args::{self, PlayArgs};
 use super::{Exit, Failure, Io, Outcome, select};
 use crate::pipeline::{DatasetPlay, Pipeline, PlayedRun, RunOutcome};
@@ -16,8 +17,11 @@ pub struct Args {
     what: Option<String>,
 
     /// Pipelines: folders or files; without one, every pipeline below templates/
-    #[arg(long, value_name = "PIPELINE")]
+    #[arg(long, value_name = "PIPELINE", conflicts_with_all = ["serialized", "python"])]
     pipeline: Vec<Utf8PathBuf>,
+
+    #[command(flatten)]
+    imported: ImportedArgs,
 
     #[command(flatten)]
     play: PlayArgs,
@@ -29,7 +33,7 @@ pub struct Args {
 
 /// Explains runs and keys.
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
-    let pipelines = select::pipelines_as(&args.pipeline, args.play.profile, io)?;
+    let pipelines = select::pipelines_or(&args.imported, &args.pipeline, &args.play, io)?;
     args.play.check(&pipelines)?;
     let mut told = false;
     let mut known = Vec::new();

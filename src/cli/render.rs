@@ -20,7 +20,7 @@ use crate::report::{self, Shown};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Pipelines: folders or files; without one, every pipeline below templates/
-    #[arg(conflicts_with = "serialized")]
+    #[arg(conflicts_with_all = ["serialized", "python"])]
     pipelines: Vec<Utf8PathBuf>,
 
     /// Answer requests: one JSON object a line in, one answer a line out
@@ -135,10 +135,7 @@ pub fn once(args: &Args, io: &mut Io<'_>) -> Outcome {
     if args.run_id.is_some() {
         return Err(Failure::Usage("--run-id names a run of an Airflow: --db or --api says which one".into()));
     }
-    let pipelines = match args.imported.pipeline(&args.play.dag, io)? {
-        Some(pipeline) => vec![pipeline],
-        None => select::pipelines_as(&args.pipelines, args.play.profile, io)?,
-    };
+    let pipelines = select::pipelines_or(&args.imported, &args.pipelines, &args.play, io)?;
     args.play.check(&pipelines)?;
     check_tasks(args, &pipelines)?;
     let engine = Engine::new();

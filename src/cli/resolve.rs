@@ -5,6 +5,7 @@ use std::io;
 use camino::Utf8PathBuf;
 use serde_json::{Map, Value as Json};
 
+use super::import::ImportedArgs;
 use super::play_args::{self, PlayArgs};
 use super::render::Format;
 use super::{Exit, Failure, Io, Outcome, jsonl, select};
@@ -20,6 +21,7 @@ use crate::schedule::{ScheduleError, api, datasets, document};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Pipelines: folders or files; without one, every pipeline below templates/
+    #[arg(conflicts_with_all = ["serialized", "python"])]
     pipelines: Vec<Utf8PathBuf>,
 
     /// Answer scenario documents: one JSON object a line in, one answer a line out
@@ -29,6 +31,9 @@ pub struct Args {
     /// What waits in a metadata database: the URL of `sql_alchemy_conn`, or the path of a SQLite file; only read
     #[arg(long, value_name = "URL")]
     db: Option<String>,
+
+    #[command(flatten)]
+    imported: ImportedArgs,
 
     #[command(flatten)]
     play: PlayArgs,
@@ -69,7 +74,7 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     if let Some(url) = &args.db {
         return of_database(args, url, io);
     }
-    let pipelines = select::pipelines_as(&args.pipelines, args.play.profile, io)?;
+    let pipelines = select::pipelines_or(&args.imported, &args.pipelines, &args.play, io)?;
     args.play.check(&pipelines)?;
     let shown = Shown { dags: &args.play.dag, tasks: &[], fields: &[] };
     let engine = Engine::new();
@@ -119,16 +124,25 @@ fn of_database(args: &Args, url: &str, io: &mut Io<'_>) -> Outcome {
         return Err(Failure::Usage("--db shows what waits in an Airflow: only --dag chooses among it".into()));
     }
     let mut database = source_args::database(url)?;
-    let pipeline = match args.pipelines.as_slice() {
-        [] => {
+    let folders = Folders {
+        dags: args.imported.dags_folder.clone(),
+        template_searchpath: args.imported.template_searchpath.clone(),
+    };
+    let imported = match args.imported.names_dags() {
+        true => args.imported.pipeline(&args.play.dag, args.play.profile, io)?,
+        false => None,
+    };
+    let pipeline = match (args.pipelines.as_slice(), imported) {
+        (_, Some(pipeline)) => pipeline,
+        ([], None) => {
             let rows = database.latest_dags(&args.play.dag)?;
             if let Some(missing) = args.play.dag.iter().find(|dag_id| !rows.iter().any(|row| row.dag_id == **dag_id)) {
                 let known = database.dag_ids()?;
                 return Err(select::unknown("Dag", missing, &known.iter().map(String::as_str).collect::<Vec<_>>()));
             }
-            super::definitions::imported(rows, &Folders::default())?.pipeline
+            super::definitions::imported(rows, &folders)?.pipeline
         }
-        [one] => pipeline::load(one).map_err(|problems| Failure::Report(report::problems(&problems, true)))?,
+        ([one], None) => pipeline::load(one).map_err(|problems| Failure::Report(report::problems(&problems, true)))?,
         _ => return Err(Failure::Usage("the Dags of one pipeline are taken with --db".into())),
     };
     args.play.check(std::slice::from_ref(&pipeline))?;

@@ -2,6 +2,8 @@
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::import::ImportedArgs;
+use super::play_args::PlayArgs;
 use super::{Failure, Io};
 use crate::pipeline::{self, Pipeline, Problem, Profile, Scenario, Severity};
 use crate::report;
@@ -42,6 +44,22 @@ pub fn pipelines_as(
         warn(&pipeline.warnings, io)?;
     }
     Ok(loaded)
+}
+
+/// The Dags of an Airflow if they are named, else pipelines.
+///
+/// # Errors
+/// As [`pipelines_as`]; what cannot be imported.
+pub fn pipelines_or(
+    imported: &ImportedArgs,
+    named: &[Utf8PathBuf],
+    play: &PlayArgs,
+    io: &mut Io<'_>,
+) -> Result<Vec<Pipeline>, Failure> {
+    match imported.pipeline(&play.dag, play.profile, io)? {
+        Some(pipeline) => Ok(vec![pipeline]),
+        None => pipelines_as(named, play.profile, io),
+    }
 }
 
 /// The folders and files of the pipelines that are named, or of those below `templates/`.

@@ -50,15 +50,13 @@ pub enum Format {
 
 /// Renders every run that has stored rendered fields, and compares.
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
+    if !args.source.any() {
+        return Err(Failure::Usage("which Airflow? --db URL names its metadata database, --api URL its API".into()));
+    }
     let mut templates = Definitions::new(args.pipelines.as_ref(), &args.imported, &args.dag, io)?;
-    let (source, values, summary) = match (&args.source.db, &args.source.api) {
-        (Some(url), None) => of_database(args, url, &mut templates)?,
-        (_, Some(url)) => of_api(args, url, &mut templates)?,
-        (None, None) => {
-            return Err(Failure::Usage(
-                "which Airflow? --db URL names its metadata database, --api URL its API".into(),
-            ));
-        }
+    let (source, values, summary) = match (&args.source.api, &args.source.db) {
+        (Some(url), _) => of_api(args, url, &mut templates)?,
+        (None, url) => of_database(args, url.as_deref().unwrap_or_default(), &mut templates)?,
     };
     let masker = if args.show_secrets { Masker::default() } else { masker(&values) };
     let mask = |text: &str| masker.mask(text).into_owned();

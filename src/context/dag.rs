@@ -89,6 +89,9 @@ impl Dag {
 
     fn attribute(&self, name: &str) -> Option<PyResult> {
         let dag = &self.shared.around.dag;
+        if let Some(reason) = dag.unknown.get(name) {
+            return Some(Err(PyErr::unsupported(reason.as_str())));
+        }
         if let Some(value) = dag.attributes.get(name) {
             return Some(convert::json(value));
         }

@@ -73,6 +73,8 @@ pub struct DagInfo {
     pub params: Option<JsonMap>,
     /// Other attributes by name, as JSON: `default_args`, `template_searchpath` and the like.
     pub attributes: JsonMap,
+    /// Attributes whose values are not known, and why: reading one is an error.
+    pub unknown: BTreeMap<String, String>,
 }
 
 impl Default for DagInfo {
@@ -92,6 +94,7 @@ impl Default for DagInfo {
             task_ids: Vec::new(),
             params: None,
             attributes: JsonMap::new(),
+            unknown: BTreeMap::new(),
         }
     }
 }
@@ -123,6 +126,8 @@ pub struct TaskInfo {
     pub downstream_task_ids: Vec<String>,
     /// The operator's own arguments and any other attribute, as JSON.
     pub attributes: JsonMap,
+    /// Attributes whose values are not known, and why: reading one is an error.
+    pub unknown: BTreeMap<String, String>,
 }
 
 impl Default for TaskInfo {
@@ -140,6 +145,7 @@ impl Default for TaskInfo {
             upstream_task_ids: Vec::new(),
             downstream_task_ids: Vec::new(),
             attributes: JsonMap::new(),
+            unknown: BTreeMap::new(),
         }
     }
 }

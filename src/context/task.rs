@@ -100,6 +100,9 @@ impl Task {
             // its value changes while the fields are rendered one after the other
             return Some(Err(PyErr::unsupported(format!("`task.{name}`: it is a template field, being rendered now"))));
         }
+        if let Some(reason) = task.unknown.get(name) {
+            return Some(Err(PyErr::unsupported(reason.as_str())));
+        }
         // arguments that Airflow turns into something else than what the author wrote
         match (name, task.attributes.get(name)) {
             ("trigger_rule", given) => {
@@ -120,6 +123,8 @@ impl Task {
             (_, None) => {}
         }
         Some(Ok(match name {
+            // without the task group's prefix, if the dot ends one
+            "label" if self.task_id().contains('.') => return Some(Err(convert::not_built(&task.operator, name))),
             "task_id" | "label" | "node_id" | "task_display_name" => Value::from(self.task_id()),
             "dag_id" => Value::from(self.shared.run.dag_run.dag_id.as_str()),
             "task_type" | "operator_name" => Value::from(task.operator.as_str()),

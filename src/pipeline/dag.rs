@@ -8,14 +8,14 @@ use super::model::{Dag, Pipeline, Profile};
 use super::reader::Reader;
 use super::schedule::{Surroundings, read_schedule};
 use super::source::{Place, Problem, closest, suggestion};
-use super::task::{field_value, read_task};
+use super::task::{field_value, read_task, unsupported};
 use super::yaml::{Kind, Node};
 use crate::jinja::{Syntax, UndefinedKind};
 use crate::python::Zone;
 use crate::timetable::{NullTimetable, TIMETABLE_CLASSES};
 
 /// Keys of a Dag.
-pub const DAG_KEYS: [&str; 17] = [
+pub const DAG_KEYS: [&str; 18] = [
     "schedule",
     "schedule_interval",
     "start_date",
@@ -32,6 +32,7 @@ pub const DAG_KEYS: [&str; 17] = [
     "user_defined_macros",
     "user_defined_filters",
     "jinja_environment_kwargs",
+    "unsupported",
     "tasks",
 ];
 
@@ -95,6 +96,7 @@ pub(super) fn read_dag(
         template_searchpath: search,
         user_defined_macros: user_defined(reader, get("user_defined_macros"), "user_defined_macros"),
         user_defined_filters: user_defined(reader, get("user_defined_filters"), "user_defined_filters"),
+        unsupported: get("unsupported").map(|node| unsupported(reader, node)).unwrap_or_default(),
         tasks: Vec::new(),
     };
     if let Some(node) = get("default_args") {

@@ -369,6 +369,8 @@ impl<'a> Renderer<'a> {
                 params: Some(dag.params.clone()),
                 attributes: default_args(dag).map(|value| ("default_args".to_owned(), value)).into_iter().collect(),
                 task_ids: dag.tasks.iter().map(|task| task.task_id.clone()).collect(),
+                owner: dag.tasks.first().map_or(&task.owner, |first| &first.owner).clone(),
+                unknown: super::unknown::of_dag(dag),
                 ..DagInfo::default()
             },
             task: TaskInfo {
@@ -385,6 +387,7 @@ impl<'a> Renderer<'a> {
                     .filter(|(_, value)| is_json(value))
                     .map(|(name, value)| (name.clone(), value.to_json()))
                     .collect(),
+                unknown: super::unknown::of_task(dag, task),
                 ..TaskInfo::default()
             },
             missing_xcom: self.missing_xcom,

@@ -24,6 +24,7 @@ mod schedule;
 pub mod source;
 mod sources;
 mod task;
+mod unknown;
 mod world;
 pub mod yaml;
 

@@ -135,6 +135,8 @@ pub struct Dag {
     pub user_defined_macros: Map<String, Json>,
     /// `user_defined_filters` of this Dag
     pub user_defined_filters: Map<String, Json>,
+    /// `unsupported`: attributes of the Dag that templates must not read, and why.
+    pub unsupported: Vec<(String, String)>,
     /// `tasks`, in order.
     pub tasks: Vec<Task>,
 }
@@ -168,7 +170,7 @@ pub struct Task {
     pub expand_kwargs: Option<Vec<Vec<(String, FieldValue)>>>,
     /// `render_template_as_native_obj` of the task; it wins over the Dag's.
     pub native: Option<bool>,
-    /// `unsupported`: fields that must not be rendered as they stand, and why.
+    /// `unsupported`: fields that must not be rendered as they stand, other attributes that templates must not read, and why.
     pub unsupported: Vec<(String, String)>,
     /// Every other argument of the operator, as written.
     pub arguments: Vec<(String, FieldValue)>,
@@ -211,6 +213,7 @@ impl Dag {
             template_searchpath: Vec::new(),
             user_defined_macros: Map::new(),
             user_defined_filters: Map::new(),
+            unsupported: Vec::new(),
             tasks: Vec::new(),
         }
     }
@@ -226,7 +229,8 @@ impl Task {
 
     /// True when the task is mapped over what only a run can tell: how many map indexes there are is not known.
     pub fn expansion_unknown(&self) -> bool {
-        self.mapped && self.expand.is_empty() && self.expand_kwargs.is_none() && !self.unsupported.is_empty()
+        let refused = || self.fields.iter().any(|field| self.unsupported(&field.name).is_some());
+        self.mapped && self.expand.is_empty() && self.expand_kwargs.is_none() && refused()
     }
 
     /// Why a field must not be rendered, if it must not.

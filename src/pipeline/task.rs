@@ -79,15 +79,19 @@ pub(super) fn read_task(
     task.native = fields
         .get("render_template_as_native_obj")
         .and_then(|node| reader.boolean(node, "`render_template_as_native_obj`"));
-    if let Some(node) = fields.get("unsupported") {
-        for (name, _, reason) in reader.entries(node, "`unsupported`")? {
-            let reason = reader.string(reason, &format!("`{name}` under `unsupported`"))?;
-            task.unsupported.push((name.to_owned(), reason));
-        }
-    }
+    task.unsupported = fields.get("unsupported").map(|node| unsupported(reader, node)).unwrap_or_default();
     let places = arguments(reader, &fields, &mut task)?;
     resolve_fields(reader, &fields, dag, &mut task, &places)?;
     Some(task)
+}
+
+/// `unsupported`: names, each with the reason.
+pub(super) fn unsupported(reader: &mut Reader, node: &Node) -> Vec<(String, String)> {
+    let entries = reader.entries(node, "`unsupported`").unwrap_or_default();
+    let mut read = |(name, _, reason): (&str, _, &Node)| {
+        Some((name.to_owned(), reader.string(reason, &format!("`{name}` under `unsupported`"))?))
+    };
+    entries.into_iter().filter_map(&mut read).collect()
 }
 
 fn assets(reader: &mut Reader, pipeline: &Pipeline, node: Option<&Node>, what: &str) -> Vec<AssetCondition> {

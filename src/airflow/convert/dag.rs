@@ -1,11 +1,12 @@
 //! One serialized Dag: its parts checked, its templates looked into.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use camino::Utf8PathBuf;
 use serde_json::{Map, Value as Json, json};
 
-use super::guards::{self, Guard};
+use super::guards::{self, Guard, Unknown};
 use super::task::{self, Mapping, TRUNCATED, Task};
 use super::templates::{self, Look, Needs};
 use super::{Shared, assets, schedule};
@@ -49,8 +50,12 @@ pub(super) struct Dag {
     pub needs: Needs,
     /// Folders its templates were looked for in.
     pub path: Vec<Utf8PathBuf>,
-    /// Which arguments templates of each task read.
+    /// Which arguments templates of each task may read.
     pub readable: Vec<Vec<&'static str>>,
+    /// Attributes of the Dag that its templates may read and must not.
+    pub unknown: Unknown,
+    /// Such attributes of each task.
+    pub unknown_of_tasks: Vec<Unknown>,
 }
 
 impl Dag {
@@ -89,10 +94,15 @@ impl Dag {
             needs: Needs::default(),
             path: templates::search_path(&attributes, &serialized.extra, shared.folders),
             readable: Vec::new(),
+            unknown: Vec::new(),
+            unknown_of_tasks: Vec::new(),
             tasks,
             attributes,
         };
-        let mut guards = guards::of_dag(&dag.attributes, dag.tasks.len());
+        dag.unknown = guards::of_dag(&dag.attributes);
+        dag.unknown_of_tasks = dag.tasks.iter().map(|task| guards::of_task(&task.attributes)).collect();
+        let mut guards: Vec<Guard> = guards::by_name("dag", &dag.unknown).collect();
+        guards.extend(guards::of_dependencies(dag.tasks.len()));
         dag.read_zone(&mut guards, findings);
         let own = dag.attributes.get("params").cloned();
         dag.params = params(own.as_ref(), &mut guards, &mut |message| {
@@ -169,6 +179,12 @@ impl Dag {
         for part in ["dag.timezone", "dag.start_date", "dag.end_date", "task.start_date", "task.dag", "get_dag"] {
             guards.push(Guard::new(part, reason.clone()));
         }
+        for name in ["timezone", "start_date", "end_date"] {
+            self.unknown.push((name.to_owned(), reason.clone()));
+        }
+        for name in ["start_date", "end_date"] {
+            self.unknown_of_tasks.iter_mut().for_each(|unknown| unknown.push((name.to_owned(), reason.clone())));
+        }
     }
 
     /// Marks the tasks of mapped task groups.
@@ -183,12 +199,13 @@ impl Dag {
     }
 
     fn read_ends(&mut self, guards: &mut Vec<Guard>, findings: &mut Vec<Finding>) {
-        for task in &self.tasks {
+        for (task, unknown) in self.tasks.iter().zip(&mut self.unknown_of_tasks) {
             let mut read = |name: &str| match assets::items(task.attributes.get(name)) {
                 Ok(items) => items,
                 Err(error) => {
                     let message = format!("`{name}` cannot be read: {error}");
                     findings.push(Finding::new(Gravity::Refused, message).of_dag(&self.id).of_task(&task.id));
+                    unknown.push((name.to_owned(), format!("`{name}` of task `{}` cannot be read", task.id)));
                     let events = format!("{}_events", name.trim_end_matches('s'));
                     guards.push(Guard::new(name, format!("`{name}` of task `{}` cannot be read", task.id)));
                     guards.push(Guard::new(events, format!("`{name}` of task `{}` cannot be read", task.id)));
@@ -265,9 +282,12 @@ impl Dag {
         let blind = self.path.is_empty();
         let macros = self.plain("user_defined_macros");
         let mut said: BTreeSet<(String, String)> = BTreeSet::new();
-        for task in &mut self.tasks {
-            let own = guards::of_task(&task.attributes);
-            let mut readable = Vec::new();
+        let mut may_read = BTreeSet::new();
+        for (task, unknown) in self.tasks.iter_mut().zip(&mut self.unknown_of_tasks) {
+            let own: Vec<Guard> = guards::by_name("task", unknown).collect();
+            let mut texts: Vec<Arc<str>> = Vec::new();
+            // What is not looked into may read anything.
+            let mut unseen = false;
             let mut fields: BTreeMap<String, Vec<Json>> = BTreeMap::new();
             for (name, value) in &task.values {
                 fields.entry(name.clone()).or_default().push(value.clone());
@@ -298,11 +318,6 @@ impl Dag {
                 }
                 let unknown_index = task.in_mapped_group || matches!(task.mapping, Some(Mapping::Unknown));
                 for text in &look.texts {
-                    for (name, _) in guards::READABLE {
-                        if guards::mentions(text, &format!(".{name}")) && !readable.contains(name) {
-                            readable.push(*name);
-                        }
-                    }
                     if let Some(reason) = guards.iter().chain(&own).find_map(|guard| guard.refuses(text)) {
                         task.refuse(&field, reason);
                     } else if unknown_index && guards::mentions(text, "map_index") {
@@ -317,12 +332,19 @@ impl Dag {
                         );
                     }
                 }
+                texts.append(&mut look.texts);
+                unseen |= look.needs.dynamic || !look.needs.missing.is_empty();
                 look.needs.names.retain(|name| !macros.contains_key(name));
                 missing(&self.id, &task.id, &field, &look.needs, blind, &mut said, findings);
+                unseen |= !look.needs.names.is_empty();
                 self.needs.extend(look.needs);
             }
-            self.readable.push(readable);
+            let reads = |name: &str| unseen || guards::reaches(&texts, name);
+            self.readable.push(guards::READABLE.iter().map(|(name, _)| *name).filter(|name| reads(name)).collect());
+            unknown.retain(|(name, _)| reads(name) && !task.fields.contains(name));
+            may_read.extend(self.unknown.iter().map(|(name, _)| name.clone()).filter(|name| reads(name)));
         }
+        self.unknown.retain(|(name, _)| may_read.contains(name));
     }
 
     fn report(&self, findings: &mut Vec<Finding>) {
@@ -429,7 +451,7 @@ fn params(value: Option<&Json>, guards: &mut Vec<Guard>, note: &mut dyn FnMut(St
         match decode(default) {
             Ok(value) => {
                 if has_tuple(&value) {
-                    guards.push(Guard::new(name.clone(), format!("param `{name}` holds a tuple or a set")));
+                    guards.push(Guard::of_param(&name, format!("param `{name}` holds a tuple or a set")));
                 }
                 found.insert(name, value.to_json());
             }
@@ -441,7 +463,7 @@ fn params(value: Option<&Json>, guards: &mut Vec<Guard>, note: &mut dyn FnMut(St
                 found.insert(name, default.clone());
             }
             Err(what) => {
-                guards.push(Guard::new(name.clone(), format!("param `{name}` is {}", what.describe())));
+                guards.push(Guard::of_param(&name, format!("param `{name}` is {}", what.describe())));
             }
         }
     }

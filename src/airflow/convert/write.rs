@@ -79,6 +79,9 @@ pub(super) fn dag(
     if !search.is_empty() {
         out.insert("template_searchpath".into(), search.into());
     }
+    if !dag.unknown.is_empty() {
+        out.insert("unsupported".into(), reasons(&dag.unknown).into());
+    }
     if !tasks.is_empty() {
         out.insert("tasks".into(), Json::Object(tasks));
     }
@@ -104,6 +107,10 @@ fn extra(dag: &Dag, out: &mut Map<String, Json>) {
             out.insert(name.to_owned(), Json::Object(values));
         }
     }
+}
+
+fn reasons(unknown: &guards::Unknown) -> Map<String, Json> {
+    unknown.iter().map(|(name, reason)| (name.clone(), Json::from(reason.as_str()))).collect()
 }
 
 /// A date of a Dag: seconds since the epoch, as Airflow stored them.
@@ -183,12 +190,15 @@ impl Writer<'_> {
                 }
             }
         }
-        let refused: Map<String, Json> = task
+        let mut refused: Map<String, Json> = task
             .refused
             .iter()
             .flat_map(|(name, reason)| self.attributes_of(name).into_iter().map(move |field| (field, reason)))
             .map(|(name, reason)| (name, Json::from(reason.as_str())))
             .collect();
+        if let Some(unknown) = self.dag.unknown_of_tasks.get(at).filter(|_| !task.fields.is_empty()) {
+            refused.extend(reasons(unknown));
+        }
         if !refused.is_empty() {
             out.insert("unsupported".into(), Json::Object(refused));
         }

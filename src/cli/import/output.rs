@@ -84,7 +84,8 @@ fn files(imported: &Imported) -> impl Iterator<Item = (Utf8PathBuf, &str)> {
     std::iter::once(("pipeline.yaml".into(), imported.document.as_str())).chain(templates)
 }
 
-/// Writes the folder beside its place first and then moves it there: it is whole or not there at all.
+/// Writes a new folder beside its place first and then moves it there: it is whole or not there at all. Into a folder that
+/// exists (it may be a link, or where the user stands) files are moved once all are written.
 fn write(imported: &Imported, out: &Utf8Path, force: bool) -> Result<(), Failure> {
     let fail = |error: std::io::Error| Failure::Fatal(format!("cannot write {out}: {error}"));
     let exists = out.exists();
@@ -98,6 +99,7 @@ fn write(imported: &Imported, out: &Utf8Path, force: bool) -> Result<(), Failure
         )));
     }
     let parent = match out.parent() {
+        _ if exists => out,
         Some(parent) if !parent.as_str().is_empty() => parent,
         _ => Utf8Path::new("."),
     };
@@ -113,10 +115,7 @@ fn write(imported: &Imported, out: &Utf8Path, force: bool) -> Result<(), Failure
         }
         fs::write(&target, text).map_err(fail)?;
     }
-    if !filled {
-        if exists {
-            fs::remove_dir(out).map_err(fail)?;
-        }
+    if !exists {
         return fs::rename(&stage, out).map_err(fail);
     }
     // pipeline.yaml comes last: until then the folder is what it was, with files nobody names.

@@ -7,7 +7,7 @@ use super::output::{failure, findings};
 use super::serialized;
 use crate::airflow::{Folders, Imported, import};
 use crate::cli::{Failure, Io};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, Profile};
 
 /// Dags of Airflow in place of a pipeline.
 #[derive(Debug, Clone, clap::Args)]
@@ -34,16 +34,24 @@ pub struct ImportedArgs {
 }
 
 impl ImportedArgs {
-    /// The pipeline made of the Dags that are named, if any are. What is to be said about `dags` (all, if empty) goes to
-    /// standard error.
+    /// The pipeline made of the Dags that are named, if any are, read as a profile if one is given. What is to be said about
+    /// `dags` (all, if empty) goes to standard error.
     ///
     /// # Errors
     /// What cannot be imported.
-    pub fn pipeline(&self, dags: &[String], io: &mut Io<'_>) -> Result<Option<Pipeline>, Failure> {
+    pub fn pipeline(
+        &self,
+        dags: &[String],
+        profile: Option<Profile>,
+        io: &mut Io<'_>,
+    ) -> Result<Option<Pipeline>, Failure> {
         let Some(imported) = self.imported(io)? else { return Ok(None) };
         let shown = |dag_id: &Option<String>| dags.is_empty() || dag_id.as_ref().is_none_or(|id| dags.contains(id));
         findings(imported.findings.iter().filter(|finding| shown(&finding.dag_id)), io)?;
-        Ok(Some(imported.pipeline))
+        match profile.filter(|profile| *profile != imported.pipeline.profile) {
+            Some(profile) => imported.read_as(profile).map(Some).map_err(|error| failure(&error)),
+            None => Ok(Some(imported.pipeline)),
+        }
     }
 
     /// The Dags that are named, imported. Dag files that an interpreter could not import are printed on standard error.
