@@ -53,6 +53,10 @@ impl Renderer<'_> {
         Ok(World {
             now: self.now,
             dag_id: dag.dag_id.clone(),
+            unknown: [
+                super::unknown::of_dag(dag).into_keys().collect(),
+                super::unknown::of_task(dag, task).into_keys().chain(not_text(dag, task)).collect(),
+            ],
             schedule: schedule_of(dag),
             start_date: dag.start_date,
             end_date: dag.end_date,
@@ -66,6 +70,10 @@ impl Renderer<'_> {
             operator: operator(task),
             owner: task.owner.clone(),
             retries: task.retries,
+            queue_and_pool: QUEUE_AND_POOL.map(|(name, default)| match written(dag, task, name) {
+                Some(FieldValue::Str(text)) => text.clone(),
+                _ => default.to_owned(),
+            }),
             max_tries: scenario_ti("max_tries").unwrap_or(task.retries),
             map_index_template: argument(task, "map_index_template").map(str::to_owned),
             expanded: if task.mapped { Some(declared_instances(task)) } else { None },
@@ -125,6 +133,21 @@ impl Renderer<'_> {
             unknown: if run.origin == Origin::Given { &["queued_at"] } else { &[] },
         })
     }
+}
+
+/// Arguments of every operator that a task and its instance keep, with Airflow's defaults.
+const QUEUE_AND_POOL: [(&str, &str); 2] = [("queue", "default"), ("pool", "default_pool")];
+
+/// What a task or its Dag's `default_args` give for an argument.
+fn written<'a>(dag: &'a Dag, task: &'a Task, name: &str) -> Option<&'a FieldValue> {
+    let all = task.arguments.iter().chain(&dag.default_args);
+    all.filter(|(known, _)| known == name).map(|(_, value)| value).next()
+}
+
+/// Those of them that are given as something else than text.
+fn not_text<'a>(dag: &'a Dag, task: &'a Task) -> impl Iterator<Item = String> + 'a {
+    let other = |name: &&str| !matches!(written(dag, task, name), None | Some(FieldValue::Null | FieldValue::Str(_)));
+    QUEUE_AND_POOL.iter().map(|(name, _)| *name).filter(other).map(str::to_owned)
 }
 
 /// Another run's row.

@@ -169,8 +169,18 @@ pub(super) const READABLE: &[(&str, &str)] = &[
     ("allow_nested_operators", "true"),
 ];
 
+/// An attribute as it was stored; Airflow 2 stored some by the name of what keeps them.
+fn stored<'a>(map: &'a Map<String, Json>, name: &str) -> Option<&'a Json> {
+    map.get(name).or_else(|| map.get(&format!("_{name}"))).or_else(|| match name {
+        "dag_display_name" => map.get("_dag_display_property_value"),
+        "_task_display_name" => map.get("_task_display_property_value"),
+        "fail_fast" => map.get("fail_stop"),
+        _ => None,
+    })
+}
+
 fn differs(map: &Map<String, Json>, name: &str, default: &str) -> bool {
-    map.get(name)
+    stored(map, name)
         .is_some_and(|value| !value.is_null() && serde_json::from_str::<Json>(default).ok().as_ref() != Some(value))
 }
 

@@ -12,6 +12,7 @@ use super::task::{Mapping, Task};
 use crate::airflow::{Finding, Gravity};
 use crate::asset::AssetCondition;
 use crate::render::operators;
+use crate::timetable::cron_preset;
 
 /// Airflow's default of `max_active_runs`.
 const MAX_ACTIVE_RUNS: i64 = 16;
@@ -30,6 +31,12 @@ pub(super) fn dag(
         if value != default {
             out.insert(name.to_owned(), value);
         }
+    };
+    // Airflow 2 keeps the preset that was written, and templates read it.
+    let preset = dag.attributes.get("schedule_interval").and_then(Json::as_str).filter(|_| dag.old);
+    let schedule = match preset.filter(|preset| cron_preset(preset) == schedule.as_str()) {
+        Some(preset) if schedule.is_string() => preset.into(),
+        _ => schedule,
     };
     // Airflow 2 has a schedule where none is written.
     let unsaid = if dag.old { Json::Bool(false) } else { Json::Null };

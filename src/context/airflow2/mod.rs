@@ -335,6 +335,8 @@ impl Context {
             }
             values.push(("timetable", Record::named(&TIMETABLE, class, Print::Refused, parts)));
         }
+        let [unknown, _] = &world.unknown;
+        values.retain(|(name, _)| !unknown.iter().any(|known| known == name));
         Ok(Record::build(&DAG, Print::Text(format!("<DAG: {}>", world.dag_id)), values))
     }
 
@@ -342,13 +344,14 @@ impl Context {
         let world = &self.world;
         let operator = world.operator.as_str();
         let dag = self.dag()?;
-        let values = vec![
+        let [queue, pool] = &world.queue_and_pool;
+        let mut values = vec![
             ("task_id", Value::from(world.task_id.as_str())),
             ("dag_id", Value::from(world.dag_id.as_str())),
             ("owner", Value::from(world.owner.as_str())),
             ("retries", Value::from(world.retries)),
-            ("queue", Value::from("default")),
-            ("pool", Value::from("default_pool")),
+            ("queue", Value::from(queue.as_str())),
+            ("pool", Value::from(pool.as_str())),
             ("task_type", Value::from(operator)),
             ("inlets", items(&world.inlets)?),
             ("outlets", items(&world.outlets)?),
@@ -356,21 +359,26 @@ impl Context {
             ("dag", dag.clone()),
             ("_dag", dag),
         ];
+        let [_, unknown] = &world.unknown;
+        values.retain(|(name, _)| !unknown.iter().any(|known| known == name));
         let print = Print::Text(format!("<Task({operator}): {}>", world.task_id));
         Ok(Record::named(&TASK, operator, print, values))
     }
 
     fn task_instance(&self) -> PyResult {
         self.once(TI, || {
-            let own = vec![
+            let [queue, pool] = &self.world.queue_and_pool;
+            let [_, unknown] = &self.world.unknown;
+            let mut own = vec![
                 ("task", self.task()?),
                 ("dag_run", self.dag_run()?),
                 ("test_mode", Value::from(false)),
                 ("max_tries", Value::from(self.world.max_tries)),
                 ("operator", Value::from(self.world.operator.as_str())),
-                ("queue", Value::from("default")),
-                ("pool", Value::from("default_pool")),
+                ("queue", Value::from(queue.as_str())),
+                ("pool", Value::from(pool.as_str())),
             ];
+            own.retain(|(name, _)| !unknown.iter().any(|known| known == name));
             Ok(rows::task_instance(&self.world.run, &self.world.ti, rows::Pull::own(&self.world), own))
         })
     }

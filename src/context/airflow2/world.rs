@@ -151,6 +151,8 @@ pub struct World {
     pub now: Instant,
     /// The Dag.
     pub dag_id: String,
+    /// Attributes of the Dag and of the task whose values are not known: reading one is refused.
+    pub unknown: [Vec<String>; 2],
     /// When it runs.
     pub schedule: Schedule,
     /// `start_date`
@@ -177,6 +179,8 @@ pub struct World {
     pub owner: String,
     /// `retries` of the task.
     pub retries: i64,
+    /// `queue` and `pool` of the task.
+    pub queue_and_pool: [String; 2],
     /// `max_tries` of the task instance.
     pub max_tries: i64,
     /// `map_index_template` of the task.
@@ -395,6 +399,7 @@ impl World {
         Ok(World {
             now,
             dag_id: text(dag, "dag_id")?.to_owned(),
+            unknown: [Vec::new(), Vec::new()],
             schedule: Schedule::read(dag.get("schedule").unwrap_or(&null), Zone::parse(zone_name)?)?,
             start_date: instant(dag, "start_date")?,
             end_date: instant(dag, "end_date")?,
@@ -407,6 +412,7 @@ impl World {
             operator: "RenderOperator".to_owned(),
             owner: "airflow".to_owned(),
             retries: 0,
+            queue_and_pool: ["default".to_owned(), "default_pool".to_owned()],
             max_tries: 0,
             map_index_template: None,
             expanded: None,
