@@ -118,7 +118,7 @@ fn dags_of_airflow_2() {
         "profile: airflow-2.10\n",
         "  bucket_b: {uri: \"s3://bucket/b\", extra: {k: 1}}\n",
         "    schedule: bucket_a | bucket_b\n",
-        "    schedule: \"0 0 * * *\"\n",
+        "    schedule: \"@daily\"\n",
         "    schedule: null\n",
         "    schedule: {DeltaDataIntervalTimetable: {delta: 21600.0}}\n",
         "assets: [bucket_a, bucket_b]}\n",
