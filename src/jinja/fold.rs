@@ -53,6 +53,11 @@ impl Folder {
         python::str(&value, &mut Plain::default()).ok()
     }
 
+    /// True when the expression as a whole is a constant that can be written into code.
+    pub fn folds(&self, expr: &Expr) -> bool {
+        self.printed(expr).is_some()
+    }
+
     /// True for a power whose base becomes a negative literal in Python code: there the minus applies to the whole power.
     pub fn negates_power(&self, power: &Expr, base: &Expr) -> bool {
         let Ok(Some(folded)) = self.fold(base) else { return false };

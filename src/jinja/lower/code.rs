@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::super::ast::{BinOp, Branch, CallArgs, Const, Expr, ExprKind, Piece, Stmt, StmtKind, UnaryOp};
 use super::super::code::{Body, Code, Node, Op, Part, Site};
 use super::super::{filters, tests};
-use super::constants::{is_constant, literal_truth, may_be_infinite};
+use super::constants::{literal_truth, may_be_infinite};
 use super::exprs::{MAX_ARGS, cannot_raise};
 use super::{Frame, Lowering, Result};
 use crate::python::{self, Value};
@@ -147,7 +147,7 @@ impl Lowering<'_> {
             Item::Piece(Piece::Data(..)) => None,
             Item::Piece(Piece::Expr(expr)) => {
                 self.check(expr)?;
-                builder.folding = is_constant(expr);
+                builder.folding = self.is_folded(expr);
                 let node = self.node(expr, frame, builder);
                 builder.folding = false;
                 node.map(|node| {
@@ -217,7 +217,7 @@ impl Lowering<'_> {
 
     /// An expression as an operation; `None` where it has to stay in filter form.
     fn node(&mut self, expr: &Expr, frame: Frame, builder: &mut Builder) -> Option<Node> {
-        if builder.depth >= MAX_DEPTH || (!builder.folding && may_be_infinite(expr) && is_constant(expr)) {
+        if builder.depth >= MAX_DEPTH || (!builder.folding && may_be_infinite(expr) && self.is_folded(expr)) {
             return None;
         }
         builder.depth += 1;

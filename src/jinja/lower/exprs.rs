@@ -26,6 +26,11 @@ enum Kind {
 }
 
 impl Lowering<'_> {
+    /// True when the optimizer makes a constant of the whole expression, also of one with parts that it never looks at.
+    pub(super) fn is_folded(&self, expr: &Expr) -> bool {
+        is_constant(expr) || ((self.settings.native || may_be_infinite(expr)) && self.settings.folder.folds(expr))
+    }
+
     /// Emits an expression that is printed; what the optimizer made of it as a whole is printed as it is.
     pub(super) fn printed(&mut self, expr: &Expr, frame: Frame, constant: bool) -> Result<()> {
         let folding = std::mem::replace(&mut self.folding, constant);
@@ -43,7 +48,7 @@ impl Lowering<'_> {
             self.checked = false;
             return emitted;
         }
-        if !self.folding && may_be_infinite(expr) && is_constant(expr) {
+        if !self.folding && may_be_infinite(expr) && self.is_folded(expr) {
             // the largest constant part is what Jinja2 writes into its code
             self.printed(expr, frame, true)?;
             self.apply("folded", expr);

@@ -142,7 +142,7 @@ impl Lowering<'_> {
                     self.out.mark(expr.span, expr.line);
                     self.trace(expr.span, 0);
                     self.out.push("{{ ");
-                    let constant = is_constant(expr);
+                    let constant = self.is_folded(expr);
                     self.printed(expr, frame, constant)?;
                     self.out.push(if constant && self.settings.native { "|constant }}" } else { " }}" });
                 }
