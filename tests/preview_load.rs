@@ -87,7 +87,7 @@ fn many_requests_while_files_change() {
                 while !done.load(Ordering::Relaxed) {
                     let count = changes.fetch_add(1, Ordering::Relaxed) + 1;
                     std::fs::write(&template, format!("-- {count}\nSELECT '{{{{ partition_key }}}}'\n")).unwrap();
-                    if count % 5 == 0 {
+                    if count.is_multiple_of(5) {
                         // as editors save: a new file in the place of the old one
                         let beside = pipeline.with_extension("new");
                         std::fs::write(&beside, format!("{yaml}\n# {count}\n")).unwrap();
