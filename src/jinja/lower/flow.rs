@@ -302,6 +302,11 @@ impl Lowering<'_> {
         self.enter_function();
         let mut targets: Vec<Arc<str>> = Vec::new();
         names_in_expr(&node.target, NameUse::Store, &mut |name, _| targets.push(name.into()));
+        if targets.iter().enumerate().any(|(at, name)| targets[..at].contains(name)) {
+            return Err(TemplateError::new("Unsupported", "a filtered loop whose target names a variable twice")
+                .at_line(node.target.line)
+                .at(node.target.span.range()));
+        }
         for name in &targets {
             let ident = self.variable(name, &node.target, body_frame)?;
             self.own(&ident);

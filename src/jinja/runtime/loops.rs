@@ -193,6 +193,14 @@ fn unpack_into(value: &Value, shape: &Shape, out: &mut Vec<Value>, it: &mut dyn 
     items.iter().zip(shapes).try_for_each(|(item, shape)| unpack_into(item, shape, out, it))
 }
 
+/// The values of a target's variables in its form: the reverse of taking a value apart.
+fn pack(shape: &Shape, values: &mut impl Iterator<Item = Value>) -> Value {
+    match shape {
+        Shape::Tuple(shapes) => python::tuple(shapes.iter().map(|shape| pack(shape, values)).collect()),
+        _ => values.next().unwrap_or_else(python::none),
+    }
+}
+
 /// What a loop goes through.
 enum Items {
     /// A list, from this index on: nothing can happen while it gives an item.
@@ -402,7 +410,11 @@ impl LoopContext {
             };
             let passed = it.call(test, &Args::positional(&args))?;
             if passed.is_true() {
-                return Ok(Some(item));
+                // the filter is a generator that yields its target: what was taken apart comes out as a tuple
+                return Ok(Some(match &self.setup.shape {
+                    Some(shape) => pack(shape, &mut args.into_iter()),
+                    None => item,
+                }));
             }
         }
     }
