@@ -7,8 +7,8 @@ use super::words;
 use crate::diff::{Diff, Hunk, Status, TextChange};
 use crate::report::plain_problems;
 
-/// Most characters of a comment on GitHub.
-pub const COMMENT_LIMIT: usize = 65_536;
+/// Most characters of a comment on GitHub, less a line by which a workflow finds its comment again.
+pub const COMMENT_LIMIT: usize = 65_536 - 64;
 
 /// Kept free for what is said when something is left out.
 const RESERVE: usize = 400;
