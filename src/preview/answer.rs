@@ -117,7 +117,7 @@ impl Reply {
 pub struct Failure {
     /// The status code.
     pub status: u16,
-    /// The error, as [`error_json`] shapes it.
+    /// The error, as `error_json` shapes it.
     pub error: Json,
     /// Further errors of the same file.
     pub others: Vec<Json>,
