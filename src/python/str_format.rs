@@ -55,16 +55,38 @@ struct Formatter<'a> {
     flavor: Flavor,
     numbering: Numbering,
     access: &'a mut dyn FieldAccess,
+    /// The text of the last field, where it is a `Markup` that its format left as it is.
+    kept: Option<String>,
+    /// Fields of the format string itself, those of its formats not counted.
+    fields: usize,
 }
 
 /// `s.format(...)`.
 pub(crate) fn format(s: &str, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
-    run(s, args.pos, Keywords::Arguments(*args), Flavor::Builtin, &mut PlainAccess, it).map(Value::from)
+    builtin(s, args.pos, Keywords::Arguments(*args), it)
+}
+
+/// CPython's own method. A format that changes nothing gives the very object, and a result of one field only is that object:
+/// a `Markup` stays one.
+fn builtin<'a>(s: &str, pos: &'a [Value], keywords: Keywords<'a>, it: &mut dyn Interp) -> PyResult {
+    let mut access = PlainAccess;
+    let mut formatter = Formatter {
+        pos,
+        keywords,
+        flavor: Flavor::Builtin,
+        numbering: Numbering::Unknown,
+        access: &mut access,
+        kept: None,
+        fields: 0,
+    };
+    let out = formatter.expand(s, 2, it)?;
+    let same = formatter.fields == 1 && formatter.kept.as_deref() == Some(out.as_str());
+    Ok(if same && !out.is_empty() { super::Markup::wrap(out) } else { Value::from(out) })
 }
 
 /// `s.format_map(mapping)`.
 pub(crate) fn format_map(s: &str, mapping: &Value, it: &mut dyn Interp) -> PyResult {
-    run(s, &[], Keywords::Mapping(mapping), Flavor::Builtin, &mut PlainAccess, it).map(Value::from)
+    builtin(s, &[], Keywords::Mapping(mapping), it)
 }
 
 /// `string.Formatter().vformat(...)` with an own lookup; on a `Markup` it escapes what it puts in and gives a `Markup`.
@@ -110,7 +132,7 @@ fn run<'a>(
     access: &'a mut dyn FieldAccess,
     it: &mut dyn Interp,
 ) -> PyResult<String> {
-    Formatter { pos, keywords, flavor, numbering: Numbering::Unknown, access }.expand(s, 2, it)
+    Formatter { pos, keywords, flavor, numbering: Numbering::Unknown, access, kept: None, fields: 0 }.expand(s, 2, it)
 }
 
 /// One piece of a format string: literal text, then maybe a field.
@@ -332,7 +354,13 @@ impl Formatter<'_> {
             }
             return Ok(markup::escape_text(&super::format(&object, &spec, it)?));
         }
-        super::format(&object, &spec, it)
+        let text = super::format(&object, &spec, it)?;
+        if depth == 2 {
+            self.fields += 1;
+            let same = object.is_safe() && !spec.is_empty() && super::text(&object) == Some(text.as_str());
+            self.kept = same.then(|| text.clone());
+        }
+        Ok(text)
     }
 
     fn lookup(&mut self, name: &str, it: &mut dyn Interp) -> PyResult {
