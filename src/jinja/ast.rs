@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use num_bigint::BigInt;
 
+use crate::python::CmpOp;
 pub use crate::python::{BinOp, UnaryOp};
 
 /// A byte range of the original source.
@@ -81,6 +82,21 @@ pub enum CompareOp {
     NotIn,
 }
 
+impl CompareOp {
+    /// The comparison; `None` for `in` and `not in`.
+    pub fn order(self) -> Option<CmpOp> {
+        Some(match self {
+            CompareOp::Eq => CmpOp::Eq,
+            CompareOp::Ne => CmpOp::Ne,
+            CompareOp::Lt => CmpOp::Lt,
+            CompareOp::Le => CmpOp::Le,
+            CompareOp::Gt => CmpOp::Gt,
+            CompareOp::Ge => CmpOp::Ge,
+            CompareOp::In | CompareOp::NotIn => return None,
+        })
+    }
+}
+
 /// Arguments of a call, filter or test.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CallArgs {
@@ -150,6 +166,43 @@ pub enum ExprKind {
     Filter(Option<Box<Expr>>, Arc<str>, Box<CallArgs>),
     /// `a is name(...)`
     Test(Box<Expr>, Arc<str>, Box<CallArgs>),
+}
+
+impl Expr {
+    /// Jinja2's class name of a node, in lower case.
+    pub fn class_name(&self) -> &'static str {
+        match &self.kind {
+            ExprKind::Const(_) => "const",
+            ExprKind::Name(_) => "name",
+            ExprKind::NsRef(..) => "nsref",
+            ExprKind::Tuple(_) => "tuple",
+            ExprKind::List(_) => "list",
+            ExprKind::Dict(_) => "dict",
+            ExprKind::CondExpr(_) => "condexpr",
+            ExprKind::Or(_) => "or",
+            ExprKind::And(_) => "and",
+            ExprKind::Not(_) => "not",
+            ExprKind::Compare(..) => "compare",
+            ExprKind::Concat(_) => "concat",
+            ExprKind::Binary(op, _) => match op {
+                BinOp::Add => "add",
+                BinOp::Sub => "sub",
+                BinOp::Mul => "mul",
+                BinOp::Div => "div",
+                BinOp::FloorDiv => "floordiv",
+                BinOp::Mod => "mod",
+                BinOp::Pow => "pow",
+            },
+            ExprKind::Unary(UnaryOp::Neg, _) => "neg",
+            ExprKind::Unary(UnaryOp::Pos, _) => "pos",
+            ExprKind::Getattr(..) => "getattr",
+            ExprKind::Getitem(..) => "getitem",
+            ExprKind::Slice(_) => "slice",
+            ExprKind::Call(..) => "call",
+            ExprKind::Filter(..) => "filter",
+            ExprKind::Test(..) => "test",
+        }
+    }
 }
 
 /// The parts of an inline `if`.

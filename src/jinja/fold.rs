@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use super::ast::{BinOp, CallArgs, CompareOp, Const, Expr, ExprKind, UnaryOp};
+use super::ast::{BinOp, CallArgs, CompareOp, Const, Expr, ExprKind};
 use super::env::{Cx, Env};
 use super::undefined::Undefined;
 use super::visit::children;
-use crate::python::{self, Args, CmpOp, Kwarg, Plain, PyErr, PyResult, Slice, Value, object};
+use crate::python::{self, Args, Kwarg, Plain, PyErr, PyResult, Slice, Value, object};
 
 /// Filters that Jinja2 gives the context: they are never folded.
-pub(super) const WITH_CONTEXT: [&str; 6] = ["map", "random", "reject", "rejectattr", "select", "selectattr"];
+const WITH_CONTEXT: [&str; 6] = ["map", "random", "reject", "rejectattr", "select", "selectattr"];
 /// Bits of an integer (a few less than 4,300 digits) that Python writes into generated code in any case.
 const MAX_BITS: u64 = 14_280;
 
@@ -47,15 +47,9 @@ impl Folder {
         }
     }
 
-    /// The text of a printed constant that is written into the code together with the text around it.
-    pub fn printed(&self, expr: &Expr) -> Option<String> {
-        let value = self.fold(expr).ok()??;
-        python::str(&value, &mut Plain::default()).ok()
-    }
-
     /// True when the expression as a whole is a constant that can be written into code.
     pub fn folds(&self, expr: &Expr) -> bool {
-        self.printed(expr).is_some()
+        matches!(self.fold(expr), Ok(Some(value)) if python::str(&value, &mut Plain::default()).is_ok())
     }
 
     /// True for a power whose base becomes a negative literal in Python code: there the minus applies to the whole power.
@@ -70,7 +64,7 @@ impl Folder {
 
     /// Folds the parts of a node, then the node.
     fn fold(&self, expr: &Expr) -> Folded {
-        let parts = children(expr).into_iter().map(|child| self.fold(child)).collect::<PyResult<Vec<_>>>()?;
+        let parts = parts(expr).into_iter().map(|child| self.fold(child)).collect::<PyResult<Vec<_>>>()?;
         let folded = self.node(expr, &parts)?;
         if folded.is_none() {
             for part in parts.iter().flatten() {
@@ -144,18 +138,21 @@ impl Folder {
             }
             ExprKind::Binary(op, _) => {
                 let (Some(left), Some(right)) = (part(0), part(1)) else { return Ok(None) };
-                Ok(python::binary(binary(*op), &left, &right, it).ok())
+                Ok(python::binary(*op, &left, &right, it).ok())
             }
             ExprKind::Not(_) => Ok(part(0).and_then(|value| python::truth(&value, it).ok()).map(|it| Value::from(!it))),
-            ExprKind::Unary(op, _) => {
-                let op = if *op == UnaryOp::Neg { python::UnaryOp::Neg } else { python::UnaryOp::Pos };
-                Ok(part(0).and_then(|value| python::unary(op, &value, it).ok()))
-            }
+            ExprKind::Unary(op, _) => Ok(part(0).and_then(|value| python::unary(*op, &value, it).ok())),
             ExprKind::Getattr(_, name) => Ok(part(0).and_then(|value| self.cx.env.getattr(&value, name, it).ok())),
             ExprKind::Getitem(_, index) => {
                 let Some(value) = part(0) else { return Ok(None) };
-                if let ExprKind::Slice(parts) = &index.kind {
-                    return self.slice(&value, parts);
+                if let ExprKind::Slice(bounds) = &index.kind {
+                    let mut folded = parts.iter().skip(1).cloned();
+                    let bounds = bounds.each_ref().map(|bound| match bound {
+                        Some(_) => folded.next().flatten(),
+                        None => Some(python::none()),
+                    });
+                    let [Some(start), Some(stop), Some(step)] = bounds else { return Ok(None) };
+                    return Ok(self.slice(&value, start, stop, step));
                 }
                 Ok(part(1).and_then(|key| self.cx.env.getitem(&value, &key, it).ok()))
             }
@@ -169,22 +166,14 @@ impl Folder {
         }
     }
 
-    fn slice(&self, value: &Value, parts: &[Option<Expr>; 3]) -> Folded {
-        let mut folded = [python::none(), python::none(), python::none()];
-        for (own, part) in folded.iter_mut().zip(parts) {
-            if let Some(part) = part {
-                let Some(part) = self.fold(part)? else { return Ok(None) };
-                *own = part;
-            }
-        }
-        let [start, stop, step] = folded;
-        Ok(match python::slice(value, &start, &stop, &step, &mut Plain::default()) {
+    fn slice(&self, value: &Value, start: Value, stop: Value, step: Value) -> Option<Value> {
+        match python::slice(value, &start, &stop, &step, &mut Plain::default()) {
             Ok(value) => Some(value),
             Err(error) if self.cx.env.is_missing(&error) => {
                 Some(Undefined::element(self.cx.env.undefined, value, &object(Slice { start, stop, step })))
             }
             Err(_) => None,
-        })
+        }
     }
 
     /// A filter or test; its children are the subject, then the arguments.
@@ -198,6 +187,16 @@ impl Folder {
         let kw: Vec<Kwarg> =
             args.kwargs.iter().zip(keywords).map(|((name, _), value)| (name.clone(), value.clone())).collect();
         found?.apply(&self.cx, subject, &Args { pos, kw: &kw }, &mut Plain::default()).ok()
+    }
+}
+
+/// Children of a node, those of a subscript's slice among them: a slice itself is no constant.
+fn parts(expr: &Expr) -> Vec<&Expr> {
+    match &expr.kind {
+        ExprKind::Getitem(node, index) if matches!(index.kind, ExprKind::Slice(_)) => {
+            std::iter::once(&**node).chain(children(index)).collect()
+        }
+        _ => children(expr),
     }
 }
 
@@ -227,29 +226,10 @@ fn writable(value: &Value) -> PyResult<()> {
     }
 }
 
-fn binary(op: BinOp) -> python::BinOp {
-    match op {
-        BinOp::Add => python::BinOp::Add,
-        BinOp::Sub => python::BinOp::Sub,
-        BinOp::Mul => python::BinOp::Mul,
-        BinOp::Div => python::BinOp::Div,
-        BinOp::FloorDiv => python::BinOp::FloorDiv,
-        BinOp::Mod => python::BinOp::Mod,
-        BinOp::Pow => python::BinOp::Pow,
-    }
-}
-
 fn compare(op: CompareOp, a: &Value, b: &Value) -> PyResult<bool> {
     let it = &mut Plain::default();
-    let op = match op {
-        CompareOp::Eq => CmpOp::Eq,
-        CompareOp::Ne => CmpOp::Ne,
-        CompareOp::Lt => CmpOp::Lt,
-        CompareOp::Le => CmpOp::Le,
-        CompareOp::Gt => CmpOp::Gt,
-        CompareOp::Ge => CmpOp::Ge,
-        CompareOp::In => return python::contains(b, a, it),
-        CompareOp::NotIn => return python::contains(b, a, it).map(|found| !found),
-    };
-    python::compare(op, a, b, it)
+    match op.order() {
+        Some(op) => python::compare(op, a, b, it),
+        None => python::contains(b, a, it).map(|found| found == (op == CompareOp::In)),
+    }
 }

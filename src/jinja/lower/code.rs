@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::super::ast::{BinOp, Branch, CallArgs, Const, Expr, ExprKind, Piece, Stmt, StmtKind, UnaryOp};
+use super::super::ast::{BinOp, Branch, CallArgs, Const, Expr, ExprKind, Piece, Stmt, StmtKind};
 use super::super::code::{Body, Code, Node, Op, Part, Site};
 use super::super::{filters, tests};
 use super::constants::{literal_truth, may_be_infinite};
@@ -276,11 +276,8 @@ impl Lowering<'_> {
             }
             ExprKind::Concat(items) if items.len() <= MAX_ARGS => Op::Concat(self.nodes(items, frame, builder)?),
             ExprKind::Binary(BinOp::Pow, pair) if self.settings.folder.negates_power(expr, &pair[0]) => return None,
-            ExprKind::Binary(op, pair) => Op::Binary(binary(*op), self.pair(pair, frame, builder)?),
-            ExprKind::Unary(op, operand) => {
-                let op = if *op == UnaryOp::Neg { python::UnaryOp::Neg } else { python::UnaryOp::Pos };
-                Op::Unary(op, self.boxed(operand, frame, builder)?)
-            }
+            ExprKind::Binary(op, pair) => Op::Binary(*op, self.pair(pair, frame, builder)?),
+            ExprKind::Unary(op, operand) => Op::Unary(*op, self.boxed(operand, frame, builder)?),
             ExprKind::Getattr(node, name) => Op::Attr(self.boxed(node, frame, builder)?, name.clone()),
             ExprKind::Getitem(node, index) => {
                 let subject = self.node(node, frame, builder)?;
@@ -364,16 +361,4 @@ fn constant(value: &Const) -> Option<Value> {
         Const::Float(value) => Value::from(*value),
         Const::Str(text) => Value::from(text.as_str()),
     })
-}
-
-fn binary(op: BinOp) -> python::BinOp {
-    match op {
-        BinOp::Add => python::BinOp::Add,
-        BinOp::Sub => python::BinOp::Sub,
-        BinOp::Mul => python::BinOp::Mul,
-        BinOp::Div => python::BinOp::Div,
-        BinOp::FloorDiv => python::BinOp::FloorDiv,
-        BinOp::Mod => python::BinOp::Mod,
-        BinOp::Pow => python::BinOp::Pow,
-    }
 }

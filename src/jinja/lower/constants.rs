@@ -1,13 +1,11 @@
-//! What Jinja2's optimizer computes while compiling, as far as anybody can tell.
+//! Where it shows what Jinja2's optimizer computes while compiling.
 //!
 //! Folding is invisible except in three ways. A constant that is printed in native mode has become text before anything is
 //! joined. An operand that folds to an infinite or undefined float is written into Python code by name, and no name `inf`
 //! exists there. And what a constant `or` or `and` decides at compile time is never looked at again.
 
 use super::super::ast::{Const, Expr, ExprKind};
-use super::super::fold::WITH_CONTEXT;
 use super::super::visit::children;
-use super::super::{filters, tests};
 use crate::python::repr_float;
 
 /// The text of a literal.
@@ -21,29 +19,6 @@ pub(super) fn literal_text(expr: &Expr) -> Option<String> {
         Const::Float(value) => repr_float(*value),
         Const::Str(text) => text.clone(),
     })
-}
-
-/// True when the optimizer tries to compute the expression.
-pub(super) fn is_constant(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Name(_) | ExprKind::NsRef(..) | ExprKind::Call(..) => return false,
-        ExprKind::CondExpr(cond) if cond.otherwise.is_none() => return false,
-        ExprKind::Filter(None, ..) => return false,
-        ExprKind::Filter(_, name, args) => {
-            let known = filters::builtin().iter().any(|(own, _)| *own == &**name);
-            if !known || WITH_CONTEXT.contains(&&**name) || args.dyn_args.is_some() || args.dyn_kwargs.is_some() {
-                return false;
-            }
-        }
-        ExprKind::Test(_, name, args) => {
-            let known = tests::builtin().iter().any(|(own, _)| *own == &**name);
-            if !known || args.dyn_args.is_some() || args.dyn_kwargs.is_some() {
-                return false;
-            }
-        }
-        _ => {}
-    }
-    children(expr).into_iter().all(is_constant)
 }
 
 /// True when computing the expression could give a float without a literal form: it has a float in it or makes one.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::super::ast::{BinOp, CallArgs, CompareOp, Const, Expr, ExprKind, UnaryOp};
+use super::super::ast::{BinOp, CallArgs, CompareOp, Const, Expr, ExprKind};
 use super::super::visit::children;
 use super::super::{TemplateError, filters, tests};
-use super::constants::{is_constant, literal_truth, may_be_infinite};
+use super::constants::{literal_truth, may_be_infinite};
 use super::{Frame, Lowering, Result, assertion};
 
 /// minijinja calls take at most about 2,000 arguments; longer literals go through a list of its own.
@@ -26,9 +26,9 @@ enum Kind {
 }
 
 impl Lowering<'_> {
-    /// True when the optimizer makes a constant of the whole expression, also of one with parts that it never looks at.
+    /// True when the optimizer makes a constant of the whole expression, asked only where that shows.
     pub(super) fn is_folded(&self, expr: &Expr) -> bool {
-        is_constant(expr) || ((self.settings.native || may_be_infinite(expr)) && self.settings.folder.folds(expr))
+        (self.settings.native || may_be_infinite(expr)) && self.settings.folder.folds(expr)
     }
 
     /// Emits an expression that is printed; what the optimizer made of it as a whole is printed as it is.
@@ -109,16 +109,16 @@ impl Lowering<'_> {
                 self.out.push(")");
                 self.apply("neg", expr);
             }
-            ExprKind::Binary(op, pair) => {
+            ExprKind::Binary(_, pair) => {
                 self.expr(&pair[0], frame)?;
-                self.apply(binary_filter(*op), expr);
+                self.apply(expr.class_name(), expr);
                 self.out.push("(");
                 self.expr(&pair[1], frame)?;
                 self.out.push(")");
             }
-            ExprKind::Unary(op, operand) => {
+            ExprKind::Unary(_, operand) => {
                 self.expr(operand, frame)?;
-                self.apply(if *op == UnaryOp::Neg { "neg" } else { "pos" }, expr);
+                self.apply(expr.class_name(), expr);
             }
             ExprKind::Getattr(node, name) => {
                 self.expr(node, frame)?;
@@ -551,18 +551,6 @@ pub(super) fn cannot_raise(expr: &Expr) -> bool {
             matches!(operand.kind, ExprKind::Const(Const::Int(_) | Const::Float(_)))
         }
         _ => false,
-    }
-}
-
-fn binary_filter(op: BinOp) -> &'static str {
-    match op {
-        BinOp::Add => "add",
-        BinOp::Sub => "sub",
-        BinOp::Mul => "mul",
-        BinOp::Div => "div",
-        BinOp::FloorDiv => "floordiv",
-        BinOp::Mod => "mod",
-        BinOp::Pow => "pow",
     }
 }
 

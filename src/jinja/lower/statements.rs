@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::ast::{Block, Branch, Expr, ExprKind, FromImport, Import, Include, Piece, Span, Stmt, StmtKind};
 use super::super::visit::{NameUse, bodies, names_in_expr};
 use super::code::{Item, items};
-use super::constants::{is_constant, literal_text};
+use super::constants::literal_text;
 use super::{Frame, Lowering, Result, TemplateError, assertion};
 
 /// How a tuple target takes a value apart.
@@ -161,7 +161,7 @@ impl Lowering<'_> {
         for piece in pieces {
             let folded = match piece {
                 Piece::Data(..) => true,
-                Piece::Expr(expr) => self.settings.folder.printed(expr).is_some(),
+                Piece::Expr(expr) => self.settings.folder.folds(expr),
             };
             items += usize::from(!folded || !constant);
             constant = folded;
@@ -244,7 +244,7 @@ impl Lowering<'_> {
     }
 
     fn autoescape(&mut self, value: &Expr, body: &[Stmt], frame: Frame) -> Result<()> {
-        if !is_constant(value) {
+        if !self.settings.folder.folds(value) {
             // Jinja2 then decides piece by piece, partly while compiling, what is escaped
             return Err(TemplateError::new("Unsupported", "autoescape with a value that is not constant")
                 .at_line(value.line)

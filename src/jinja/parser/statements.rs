@@ -402,7 +402,7 @@ impl<'s> Parser<'s> {
         let start = self.current.start;
         let target = self.parse_tuple(Items::Primary { namespace }, false)?;
         if !can_assign(&target) {
-            let message = format!("can't assign to {}", quoted(class_name(&target)));
+            let message = format!("can't assign to {}", quoted(target.class_name()));
             return self.fail_at(message, target.line, start..self.last_end);
         }
         Ok(target)
@@ -418,41 +418,5 @@ fn can_assign(target: &Expr) -> bool {
         ExprKind::Name(_) | ExprKind::NsRef(..) => true,
         ExprKind::Tuple(items) => items.iter().all(can_assign),
         _ => false,
-    }
-}
-
-/// Jinja2's class name of a node, in lower case.
-fn class_name(expr: &Expr) -> &'static str {
-    use super::super::ast::{BinOp, UnaryOp};
-    match &expr.kind {
-        ExprKind::Const(_) => "const",
-        ExprKind::Name(_) => "name",
-        ExprKind::NsRef(..) => "nsref",
-        ExprKind::Tuple(_) => "tuple",
-        ExprKind::List(_) => "list",
-        ExprKind::Dict(_) => "dict",
-        ExprKind::CondExpr(_) => "condexpr",
-        ExprKind::Or(_) => "or",
-        ExprKind::And(_) => "and",
-        ExprKind::Not(_) => "not",
-        ExprKind::Compare(..) => "compare",
-        ExprKind::Concat(_) => "concat",
-        ExprKind::Binary(op, _) => match op {
-            BinOp::Add => "add",
-            BinOp::Sub => "sub",
-            BinOp::Mul => "mul",
-            BinOp::Div => "div",
-            BinOp::FloorDiv => "floordiv",
-            BinOp::Mod => "mod",
-            BinOp::Pow => "pow",
-        },
-        ExprKind::Unary(UnaryOp::Neg, _) => "neg",
-        ExprKind::Unary(UnaryOp::Pos, _) => "pos",
-        ExprKind::Getattr(..) => "getattr",
-        ExprKind::Getitem(..) => "getitem",
-        ExprKind::Slice(_) => "slice",
-        ExprKind::Call(..) => "call",
-        ExprKind::Filter(..) => "filter",
-        ExprKind::Test(..) => "test",
     }
 }

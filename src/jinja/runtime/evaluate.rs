@@ -16,7 +16,7 @@ use super::operators::{plain_truth, quick_binary, quick_compare};
 use super::pieces::{FREE, printable};
 use super::vm::{Vm, exception, placed, raise};
 use super::{Outcome, argument};
-use crate::python::{self, Args, CmpOp, Interp, Kwarg, PyErr, PyResult, Value, View, view};
+use crate::python::{self, Args, Interp, Kwarg, PyErr, PyResult, Value, View, view};
 
 /// Buffers larger than this are not kept.
 const KEPT: usize = 64 << 10;
@@ -317,17 +317,9 @@ impl<'a> Run<'a> {
         b: &Value,
         state: &mut State<'_, '_>,
     ) -> Result<bool, Error> {
-        let op = match op {
-            CompareOp::Eq => CmpOp::Eq,
-            CompareOp::Ne => CmpOp::Ne,
-            CompareOp::Lt => CmpOp::Lt,
-            CompareOp::Le => CmpOp::Le,
-            CompareOp::Gt => CmpOp::Gt,
-            CompareOp::Ge => CmpOp::Ge,
-            CompareOp::In | CompareOp::NotIn => {
-                let found = python::contains(b, a, &mut Vm::new(state)?).map_err(|error| self.raised(node, error))?;
-                return Ok(found == (op == CompareOp::In));
-            }
+        let Some(op) = op.order() else {
+            let found = python::contains(b, a, &mut Vm::new(state)?).map_err(|error| self.raised(node, error))?;
+            return Ok(found == (op == CompareOp::In));
         };
         match quick_compare(op, a, b) {
             Some(holds) => Ok(holds),

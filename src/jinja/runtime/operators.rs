@@ -104,14 +104,7 @@ pub(super) fn quick_compare(op: CmpOp, a: &Value, b: &Value) -> Option<bool> {
         (View::Str(x), View::Str(y)) => x.cmp(y),
         _ => return None,
     };
-    Some(match op {
-        CmpOp::Eq => order.is_eq(),
-        CmpOp::Ne => order.is_ne(),
-        CmpOp::Lt => order.is_lt(),
-        CmpOp::Le => order.is_le(),
-        CmpOp::Gt => order.is_gt(),
-        CmpOp::Ge => order.is_ge(),
-    })
+    Some(python::holds(op, order))
 }
 
 fn test(state: &mut State<'_, '_>, op: CmpOp, a: &Value, b: &Value) -> Result<bool, Error> {

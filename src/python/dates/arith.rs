@@ -1,7 +1,5 @@
 //! `+ - * / // %` and comparison between all kinds of dates, times and durations.
 
-use std::cmp::Ordering;
-
 use num_bigint::BigInt;
 use num_integer::Integer as _;
 use num_traits::{Signed as _, ToPrimitive as _, Zero as _};
@@ -75,22 +73,10 @@ impl<'a> Temp<'a> {
     }
 }
 
-/// Whether an ordering satisfies a comparison.
-pub(crate) fn holds(op: CmpOp, ordering: Ordering) -> bool {
-    match op {
-        CmpOp::Eq => ordering.is_eq(),
-        CmpOp::Ne => ordering.is_ne(),
-        CmpOp::Lt => ordering.is_lt(),
-        CmpOp::Le => ordering.is_le(),
-        CmpOp::Gt => ordering.is_gt(),
-        CmpOp::Ge => ordering.is_ge(),
-    }
-}
-
 /// Comparison of a timedelta with another value.
 pub(crate) fn compare_delta(micros: i128, op: CmpOp, other: &Value, _it: &mut dyn Interp) -> Option<PyResult<bool>> {
     // an Interval decides about equality itself, and about order like any timedelta
-    micros_of(other).map(|other| Ok(holds(op, micros.cmp(&other))))
+    micros_of(other).map(|other| Ok(crate::python::holds(op, micros.cmp(&other))))
 }
 
 /// `me op other`, or `other op me` when `reflected`.

@@ -490,12 +490,12 @@ impl PyObject for Date {
 
     fn compare(&self, op: CmpOp, other: &Value, _it: &mut dyn Interp) -> Option<PyResult<bool>> {
         if let Some(other) = downcast::<Date>(other) {
-            return Some(Ok(arith::holds(op, self.date.cmp(&other.date))));
+            return Some(Ok(crate::python::holds(op, self.date.cmp(&other.date))));
         }
         let dt = downcast::<super::datetime::DateTime>(other)?;
         if self.pendulum && !dt.pendulum {
             // neither class derives from the other: the C code of date compares the days alone
-            return Some(Ok(arith::holds(op, self.date.cmp(&dt.date()))));
+            return Some(Ok(crate::python::holds(op, self.date.cmp(&dt.date()))));
         }
         Some(match op {
             CmpOp::Eq => Ok(false),

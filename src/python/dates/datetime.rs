@@ -237,7 +237,7 @@ impl DateTime {
     /// Comparison of two datetimes, as the C class does it.
     pub(crate) fn compare_with(&self, op: CmpOp, other: &DateTime) -> PyResult<bool> {
         if self.tz == other.tz {
-            return Ok(super::arith::holds(op, self.naive.cmp(&other.naive)));
+            return Ok(crate::python::holds(op, self.naive.cmp(&other.naive)));
         }
         let ordering = match (self.offset(), other.offset()) {
             (Some(a), Some(b)) => {
@@ -257,7 +257,7 @@ impl DateTime {
                 _ => return Err(PyErr::type_error("can't compare offset-naive and offset-aware datetimes")),
             },
         };
-        Ok(super::arith::holds(op, ordering))
+        Ok(crate::python::holds(op, ordering))
     }
 
     fn fold_matters(&self) -> bool {

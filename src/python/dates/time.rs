@@ -327,13 +327,13 @@ impl PyObject for Time {
     fn compare(&self, op: CmpOp, other: &Value, _it: &mut dyn Interp) -> Option<PyResult<bool>> {
         let other = downcast::<Time>(other)?;
         if self.tz == other.tz {
-            return Some(Ok(arith::holds(op, self.time.cmp(&other.time))));
+            return Some(Ok(crate::python::holds(op, self.time.cmp(&other.time))));
         }
         let micros =
             |time: &Time, offset: i64| seconds(time.time) * 1_000_000 + i64::from(microsecond(&time.time)) - offset;
         Some(match (self.offset(), other.offset()) {
-            (Some(a), Some(b)) => Ok(arith::holds(op, micros(self, a).cmp(&micros(other, b)))),
-            (None, None) => Ok(arith::holds(op, self.time.cmp(&other.time))),
+            (Some(a), Some(b)) => Ok(crate::python::holds(op, micros(self, a).cmp(&micros(other, b)))),
+            (None, None) => Ok(crate::python::holds(op, self.time.cmp(&other.time))),
             _ => match op {
                 CmpOp::Eq => Ok(false),
                 CmpOp::Ne => Ok(true),

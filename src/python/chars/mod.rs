@@ -1,40 +1,31 @@
 //! Character classes and case mappings as CPython 3.11 has them (Unicode 14).
 
-use super::unicode_tables as tables;
+mod classes;
+mod mappings;
 
-fn within(table: &[(u32, u32)], c: char) -> bool {
-    let code = c as u32;
-    table
-        .binary_search_by(|&(low, high)| {
-            if code < low {
-                std::cmp::Ordering::Greater
-            } else if code > high {
-                std::cmp::Ordering::Less
-            } else {
-                std::cmp::Ordering::Equal
-            }
-        })
-        .is_ok()
+/// Whether a class of characters, as the bounds of its ranges, has this one.
+fn within(bounds: &[u32], c: char) -> bool {
+    bounds.partition_point(|&bound| bound <= c as u32) % 2 == 1
 }
 
 /// `str.isprintable` of one character.
 pub fn is_printable(c: char) -> bool {
-    if c.is_ascii() { (' '..='~').contains(&c) } else { within(tables::PRINTABLE, c) }
+    if c.is_ascii() { (' '..='~').contains(&c) } else { within(classes::PRINTABLE, c) }
 }
 
 /// `str.isalpha` of one character.
 pub fn is_alpha(c: char) -> bool {
-    if c.is_ascii() { c.is_ascii_alphabetic() } else { within(tables::ALPHA, c) }
+    if c.is_ascii() { c.is_ascii_alphabetic() } else { within(classes::ALPHA, c) }
 }
 
 /// `str.isnumeric` of one character.
 pub fn is_numeric(c: char) -> bool {
-    if c.is_ascii() { c.is_ascii_digit() } else { within(tables::NUMERIC, c) }
+    if c.is_ascii() { c.is_ascii_digit() } else { within(classes::NUMERIC, c) }
 }
 
 /// `str.isdigit` of one character.
 pub fn is_digit(c: char) -> bool {
-    if c.is_ascii() { c.is_ascii_digit() } else { within(tables::DIGIT, c) }
+    if c.is_ascii() { c.is_ascii_digit() } else { within(classes::DIGIT, c) }
 }
 
 /// The value of a decimal digit of any script; `None` when `str.isdecimal` is false.
@@ -43,8 +34,8 @@ pub fn decimal_value(c: char) -> Option<u32> {
         return c.to_digit(10);
     }
     let code = c as u32;
-    let at = tables::DECIMAL_ZEROS.partition_point(|&zero| zero <= code).checked_sub(1)?;
-    let zero = *tables::DECIMAL_ZEROS.get(at)?;
+    let at = classes::DECIMAL_ZEROS.partition_point(|&zero| zero <= code).checked_sub(1)?;
+    let zero = *classes::DECIMAL_ZEROS.get(at)?;
     (code - zero < 10).then_some(code - zero)
 }
 
@@ -82,12 +73,12 @@ pub fn is_lower(c: char) -> bool {
 
 /// First character of an identifier (`_` is not among them).
 pub fn is_identifier_start(c: char) -> bool {
-    if c.is_ascii() { c.is_ascii_alphabetic() } else { within(tables::IDENTIFIER_START, c) }
+    if c.is_ascii() { c.is_ascii_alphabetic() } else { within(classes::IDENTIFIER_START, c) }
 }
 
 /// A further character of an identifier.
 pub fn is_identifier_continue(c: char) -> bool {
-    if c.is_ascii() { c.is_ascii_alphanumeric() || c == '_' } else { within(tables::IDENTIFIER_CONTINUE, c) }
+    if c.is_ascii() { c.is_ascii_alphanumeric() || c == '_' } else { within(classes::IDENTIFIER_CONTINUE, c) }
 }
 
 /// A mapping of a newer Unicode than Python's: characters it did not know map to themselves.
@@ -107,16 +98,16 @@ pub fn push_lower(c: char, out: &mut String) {
 
 /// Appends the titlecase mapping.
 pub fn push_title(c: char, out: &mut String) {
-    match tables::TITLECASE.binary_search_by_key(&c, |&(from, _)| from) {
-        Ok(at) => out.push_str(tables::TITLECASE.get(at).map_or("", |(_, to)| to)),
+    match mappings::TITLECASE.binary_search_by_key(&c, |&(from, _)| from) {
+        Ok(at) => out.push_str(mappings::TITLECASE.get(at).map_or("", |(_, to)| to)),
         Err(_) => push_upper(c, out),
     }
 }
 
 /// Appends the full case folding.
 pub fn push_folded(c: char, out: &mut String) {
-    match tables::CASEFOLD.binary_search_by_key(&c, |&(from, _)| from) {
-        Ok(at) => out.push_str(tables::CASEFOLD.get(at).map_or("", |(_, to)| to)),
+    match mappings::CASEFOLD.binary_search_by_key(&c, |&(from, _)| from) {
+        Ok(at) => out.push_str(mappings::CASEFOLD.get(at).map_or("", |(_, to)| to)),
         Err(_) => push_lower(c, out),
     }
 }
