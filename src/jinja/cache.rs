@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use foldhash::fast::FixedState;
@@ -34,12 +34,26 @@ pub(crate) struct Program {
     settings: u64,
     root: Arc<str>,
     blocks: Vec<(Arc<str>, Arc<str>)>,
+    /// True once minijinja has parsed the root.
+    parsed: AtomicBool,
 }
 
 impl Program {
     /// minijinja's name of its root.
     pub fn root(&self) -> &str {
         &self.root
+    }
+
+    /// minijinja's template of its root. Parsing it, the first time, may take more than the stack at hand; a stack of its own
+    /// costs more than most renderings.
+    pub fn template<'g>(&self, generation: &'g Generation) -> Result<minijinja::Template<'g, 'g>, minijinja::Error> {
+        let get = || generation.mini.get_template(&self.root);
+        if self.parsed.load(Ordering::Relaxed) {
+            return get();
+        }
+        let template = with_stack(get)?;
+        self.parsed.store(true, Ordering::Relaxed);
+        Ok(template)
     }
 
     /// Its name, if a loader gave it.
@@ -133,11 +147,6 @@ impl KeepTrailingNewline for Mini<'static> {
 }
 
 impl Generation {
-    /// minijinja's environment.
-    pub fn mini(&self) -> &Mini<'static> {
-        &self.mini
-    }
-
     /// The codes its templates call.
     pub fn codes(&self) -> &Codes {
         &self.codes
@@ -209,7 +218,7 @@ impl Generation {
         }
         drop(units);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        Ok(Program { source: source.into(), name: template, settings, root, blocks })
+        Ok(Program { source: source.into(), name: template, settings, root, blocks, parsed: AtomicBool::new(false) })
     }
 }
 

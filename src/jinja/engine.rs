@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex, Weak};
 
-use super::cache::{Generation, Options, compile_units, with_stack};
+use super::cache::{Generation, Options, compile_units};
 use super::code::Codes;
 use super::env::Env;
 use super::runtime::context::{Context, Scope};
@@ -171,7 +171,7 @@ impl Engine {
             machine.contexts.push(Arc::new(Context::new(program.name(), scope, program.blocks())));
             machine.units.push(program.root().into());
         }
-        let template = match with_stack(|| generation.mini().get_template(program.root())) {
+        let template = match program.template(&generation) {
             Ok(template) => template,
             Err(error) => return Err(converted(&error, &core)),
         };

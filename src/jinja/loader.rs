@@ -67,11 +67,12 @@ pub fn recording_loads<T>(work: impl FnOnce() -> T) -> (T, Vec<String>) {
     let outer = ASKED_FOR.replace(Some(Vec::new()));
     let done = work();
     let names = ASKED_FOR.replace(outer).unwrap_or_default();
-    names.iter().for_each(|name| record(name));
+    names.iter().for_each(|name| record_load(name));
     (done, names)
 }
 
-fn record(name: &str) {
+/// Notes that a template was asked for: [`FileSystemLoader`] does it itself, a loader that answers without one calls it.
+pub fn record_load(name: &str) {
     ASKED_FOR.with_borrow_mut(|names| {
         if let Some(names) = names
             && !names.iter().any(|known| known == name)
@@ -83,7 +84,7 @@ fn record(name: &str) {
 
 impl Loader for FileSystemLoader {
     fn load(&self, name: &str) -> Result<Arc<str>, TemplateError> {
-        record(name);
+        record_load(name);
         let pieces = split_template_path(name)?;
         for (folder, _) in &self.folders {
             let mut path = folder.clone();

@@ -32,7 +32,7 @@ pub use env::{Cx, Env, Filter, FilterFn, is_lookup_error};
 pub use environment::{Environment, Syntax, UndefinedKind, UserFunction};
 pub use error::TemplateError;
 pub use internals::is_internal_attribute;
-pub use loader::{FileSystemLoader, Loader, MemoryLoader, recording_loads, split_template_path};
+pub use loader::{FileSystemLoader, Loader, MemoryLoader, record_load, recording_loads, split_template_path};
 pub use names::Names;
 pub use parser::parse;
 pub use runtime::vm::clock_reads;

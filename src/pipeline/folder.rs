@@ -1,14 +1,15 @@
 //! Templates of a pipeline: files of its folder, on disk or in memory.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use camino::{Utf8Path, Utf8PathBuf};
 
 use super::model::{Dag, Pipeline};
-use crate::jinja::{FileSystemLoader, Loader, TemplateError, split_template_path};
+use crate::jinja::{FileSystemLoader, Loader, TemplateError, record_load, split_template_path};
 
-/// Finds templates as `FileSystemLoader` does, and in files that are in memory as if they stood in the pipeline's folder.
+/// Finds templates as `FileSystemLoader` does, and in files that are in memory as if they stood in the pipeline's folder. Each
+/// is read once: all runs that are rendered together see the same text of it.
 #[derive(Debug)]
 pub(super) struct FolderLoader {
     /// Folders in order: below the pipeline's root, and a loader for what is on disk there.
@@ -16,6 +17,8 @@ pub(super) struct FolderLoader {
     files: Arc<BTreeMap<Utf8PathBuf, Arc<str>>>,
     /// All of them: its error names every folder.
     all: FileSystemLoader,
+    /// What was answered, by name.
+    known: RwLock<HashMap<String, Result<Arc<str>, TemplateError>>>,
 }
 
 impl FolderLoader {
@@ -34,12 +37,10 @@ impl FolderLoader {
             below.iter().map(|folder| ((*folder).to_owned(), one(folder))).collect()
         };
         let all = FileSystemLoader::new(below.iter().map(|folder| on_disk(folder).into()));
-        FolderLoader { folders, files: pipeline.files.clone(), all }
+        FolderLoader { folders, files: pipeline.files.clone(), all, known: RwLock::default() }
     }
-}
 
-impl Loader for FolderLoader {
-    fn load(&self, name: &str) -> Result<Arc<str>, TemplateError> {
+    fn find(&self, name: &str) -> Result<Arc<str>, TemplateError> {
         let pieces = split_template_path(name)?.join("/");
         for (folder, on_disk) in &self.folders {
             if let Some(text) = self.files.get(&folder.join(&pieces)) {
@@ -51,5 +52,16 @@ impl Loader for FolderLoader {
             }
         }
         self.all.load(name)
+    }
+}
+
+impl Loader for FolderLoader {
+    fn load(&self, name: &str) -> Result<Arc<str>, TemplateError> {
+        record_load(name);
+        if let Some(known) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(name) {
+            return known.clone();
+        }
+        let found = self.find(name);
+        self.known.write().unwrap_or_else(PoisonError::into_inner).entry(name.to_owned()).or_insert(found).clone()
     }
 }

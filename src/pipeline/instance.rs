@@ -1,7 +1,7 @@
 //! Task instances of runs: environment, surroundings and context of each, and rendering.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use chrono::{DateTime, Utc};
@@ -70,6 +70,10 @@ pub struct Renderer<'a> {
     pub(super) connections: Map<String, Json>,
     missing_xcom: MissingXCom,
     words: Mutex<BTreeMap<(String, String), Arc<Vec<&'static str>>>>,
+    /// What is around all instances of a task, by Dag and task.
+    around: RwLock<BTreeMap<(String, String), PyResult<Arc<Surroundings>>>>,
+    /// Where templates are found, by Dag and name.
+    paths: RwLock<HashMap<(String, String), String>>,
     /// A map index that is asked for; all of them without.
     pub map_index: Option<usize>,
     /// Texts with marks in them that say where their parts come from, in place of the texts alone.
@@ -99,6 +103,8 @@ impl<'a> Renderer<'a> {
             connections: merged(&pipeline.connections, &scenario.connections),
             missing_xcom: MissingXCom::Refuse,
             words: Mutex::default(),
+            around: RwLock::default(),
+            paths: RwLock::default(),
             map_index: None,
             trace: Trace::Off,
         }
@@ -303,6 +309,16 @@ impl<'a> Renderer<'a> {
 
     /// Where a template is found, relative to the pipeline's folder; its name when it is not found.
     pub fn template_path(&self, dag: &Dag, name: &str) -> String {
+        let key = (dag.dag_id.clone(), name.to_owned());
+        if let Some(known) = self.paths.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return known.clone();
+        }
+        let path = self.find_template(dag, name);
+        self.paths.write().unwrap_or_else(PoisonError::into_inner).insert(key, path.clone());
+        path
+    }
+
+    fn find_template(&self, dag: &Dag, name: &str) -> String {
         let Ok(pieces) = split_template_path(name) else { return name.to_owned() };
         let below = pieces.join("/");
         let folders =
@@ -323,7 +339,7 @@ impl<'a> Renderer<'a> {
             return context::airflow2::of_world(world).map(|context| AnyContext::Airflow210(Box::new(context)));
         }
         let around = self.surroundings(dag, task)?;
-        context::build(Arc::new(self.document(dag, task, run, map_index)), Arc::new(around)).map(AnyContext::Airflow33)
+        context::build(Arc::new(self.document(dag, task, run, map_index)), around).map(AnyContext::Airflow33)
     }
 
     /// The run document of a task instance.
@@ -352,7 +368,17 @@ impl<'a> Renderer<'a> {
         document
     }
 
-    fn surroundings(&self, dag: &Dag, task: &Task) -> PyResult<Surroundings> {
+    /// What is around all instances of a task, made once.
+    fn surroundings(&self, dag: &Dag, task: &Task) -> PyResult<Arc<Surroundings>> {
+        let key = (dag.dag_id.clone(), task.task_id.clone());
+        if let Some(known) = self.around.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return known.clone();
+        }
+        let made = self.make_surroundings(dag, task).map(Arc::new);
+        self.around.write().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert(made).clone()
+    }
+
+    fn make_surroundings(&self, dag: &Dag, task: &Task) -> PyResult<Surroundings> {
         let timezone: Tz =
             dag.timezone.parse().map_err(|_| PyErr::unsupported(format!("the time zone {}", dag.timezone)))?;
         let zoned = |date: Option<DateTime<Utc>>| date.map(|date| date.with_timezone(&timezone));

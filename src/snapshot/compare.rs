@@ -86,19 +86,18 @@ pub fn compare<'a>(root: &Utf8Path, snapshots: &'a [Snapshot], scope: &Scope) ->
     let folders: BTreeSet<String> = scope.pipelines.iter().map(|name| file_name(name)).collect();
     let found = scan(root, (!scope.everything).then_some(&folders))?;
     let entry = |snapshot: &'a Snapshot| -> Result<Entry<'a>, TreeError> {
-        let state = if found.snapshots.contains(&snapshot.path) || !found.links.is_empty() {
+        let state = if holds(&found.snapshots, &snapshot.path) || !found.links.is_empty() {
             state(root, snapshot)?
         } else {
             State::Missing
         };
-        Ok(Entry { snapshot, state, pending: found.pending.contains(&snapshot.path) })
+        Ok(Entry { snapshot, state, pending: holds(&found.pending, &snapshot.path) })
     };
     let wanted: Vec<&Snapshot> = snapshots.iter().filter(|snapshot| scope.filter.matches(&snapshot.subject)).collect();
     let entries = wanted.par_iter().map(|snapshot| entry(snapshot)).collect::<Result<Vec<_>, _>>()?;
     let known: HashSet<&str> = snapshots.iter().map(|snapshot| snapshot.path.as_str()).collect();
     let chosen = |path: &&String| {
-        let subject = Subject::of_path(path);
-        !known.contains(path.as_str()) && subject.is_some_and(|subject| scope.filter.matches(&subject))
+        !known.contains(path.as_str()) && Subject::of_path(path).is_some_and(|subject| scope.filter.matches(&subject))
     };
     let own = |path: &&String, suffix: &str| {
         let folder = path.split('/').next().unwrap_or_default();
@@ -107,6 +106,11 @@ pub fn compare<'a>(root: &Utf8Path, snapshots: &'a [Snapshot], scope: &Scope) ->
     let orphaned = found.snapshots.iter().filter(chosen).filter(|path| own(path, ".snap")).cloned().collect();
     let stale = found.pending.iter().filter(chosen).filter(|path| own(path, ".snap.new")).cloned().collect();
     Ok(Comparison { entries, orphaned, stale, temporary: found.temporary, links: found.links })
+}
+
+/// Whether a sorted list holds a path.
+fn holds(sorted: &[String], path: &str) -> bool {
+    sorted.binary_search_by(|known| known.as_str().cmp(path)).is_ok()
 }
 
 fn state(root: &Utf8Path, snapshot: &Snapshot) -> Result<State, TreeError> {

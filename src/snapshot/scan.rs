@@ -20,10 +20,10 @@ const DEPTH: usize = 4;
 /// Files of a tree, relative to it, parts joined by `/`.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// Snapshots, without `.snap`.
-    pub snapshots: BTreeSet<String>,
-    /// Pending ones, without `.snap.new`.
-    pub pending: BTreeSet<String>,
+    /// Snapshots, without `.snap`, sorted.
+    pub snapshots: Vec<String>,
+    /// Pending ones, without `.snap.new`, sorted.
+    pub pending: Vec<String>,
     /// Left behind by a process that was killed while it wrote.
     pub temporary: Vec<Utf8PathBuf>,
     /// Folders that are symbolic links: they are not followed.
@@ -43,7 +43,7 @@ impl Found {
 /// Lists a tree; without folders, all of it. Only files where snapshots can be count; whatever else lies there belongs to
 /// somebody else. A tree that does not exist is empty.
 pub(super) fn scan(root: &Utf8Path, folders: Option<&BTreeSet<String>>) -> Result<Found, TreeError> {
-    match folders {
+    let mut found = match folders {
         None => scan_folder(root, "", 0),
         Some(folders) => {
             let of_one = |name: &String| {
@@ -57,7 +57,10 @@ pub(super) fn scan(root: &Utf8Path, folders: Option<&BTreeSet<String>>) -> Resul
             };
             folders.into_par_iter().map(of_one).try_reduce(Found::default, |one, two| Ok(one.add(two)))
         }
-    }
+    }?;
+    found.snapshots.sort_unstable();
+    found.pending.sort_unstable();
+    Ok(found)
 }
 
 fn scan_folder(folder: &Utf8Path, below: &str, depth: usize) -> Result<Found, TreeError> {
@@ -80,9 +83,9 @@ fn scan_folder(folder: &Utf8Path, below: &str, depth: usize) -> Result<Found, Tr
             }
         } else if depth == DEPTH {
             if let Some(stem) = path.strip_suffix(".snap") {
-                found.snapshots.insert(stem.to_owned());
+                found.snapshots.push(stem.to_owned());
             } else if let Some(stem) = path.strip_suffix(".snap.new") {
-                found.pending.insert(stem.to_owned());
+                found.pending.push(stem.to_owned());
             } else if name.starts_with(TEMPORARY_PREFIX) && name.ends_with(TEMPORARY_SUFFIX) && kind.is_file() {
                 found.temporary.push(folder.join(name));
             }
