@@ -249,44 +249,42 @@ fn pipeline_change(pair: &Pair<'_>, diff: &mut Diff) {
 }
 
 fn failures(pair: &Pair<'_>, diff: &mut Diff) {
+    let broken = |side: &Option<SidePipeline>| side.as_ref().and_then(|side| side.scenarios.as_ref().err().cloned());
+    failure(pair, None, broken(&pair.base), broken(&pair.head), diff);
+    let names: BTreeSet<&str> = [&pair.base, &pair.head]
+        .into_iter()
+        .flatten()
+        .flat_map(|side| side.scenarios.iter().flatten())
+        .map(|scenario| scenario.name.as_str())
+        .collect();
+    for name in names {
+        let broken = |side: &Option<SidePipeline>| {
+            let mut scenarios = side.iter().flat_map(|side| side.scenarios.iter().flatten());
+            scenarios.find(|scenario| scenario.name == name).and_then(|scenario| scenario.runs.as_ref().err().cloned())
+        };
+        failure(pair, Some(name), broken(&pair.base), broken(&pair.head), diff);
+    }
+}
+
+/// Notes what cannot be rendered, a pipeline or a scenario of it, on each side.
+fn failure(
+    pair: &Pair<'_>,
+    scenario: Option<&str>,
+    old: Option<Vec<Problem>>,
+    new: Option<Vec<Problem>>,
+    diff: &mut Diff,
+) {
     let texts = |problems: &[Problem]| problems.iter().map(|problem| problem.message.clone()).collect::<Vec<_>>();
-    let broken =
-        |side: &Option<SidePipeline>| -> Option<Vec<Problem>> { side.as_ref()?.scenarios.as_ref().err().cloned() };
-    let (old, new) = (broken(&pair.base), broken(&pair.head));
     let differs = old.as_deref().map(texts) != new.as_deref().map(texts);
     for (head, problems) in [(false, old), (true, new)] {
         if let Some(problems) = problems {
             diff.failures.push(SideFailure {
                 head,
                 pipeline: pair.path().to_owned(),
-                scenario: None,
+                scenario: scenario.map(str::to_owned),
                 problems,
                 differs,
             });
-        }
-    }
-    let scenarios = |side: &Option<SidePipeline>| -> Vec<(String, Option<Vec<Problem>>)> {
-        let scenarios = side.iter().flat_map(|side| side.scenarios.iter().flatten());
-        scenarios.map(|scenario| (scenario.name.clone(), scenario.runs.as_ref().err().cloned())).collect()
-    };
-    let (old, new) = (scenarios(&pair.base), scenarios(&pair.head));
-    let names: BTreeSet<&String> = old.iter().chain(&new).map(|(name, _)| name).collect();
-    for name in names {
-        let of = |list: &[(String, Option<Vec<Problem>>)]| {
-            list.iter().find(|(known, _)| known == name).and_then(|(_, problems)| problems.clone())
-        };
-        let (old, new) = (of(&old), of(&new));
-        let differs = old.as_deref().map(texts) != new.as_deref().map(texts);
-        for (head, problems) in [(false, old), (true, new)] {
-            if let Some(problems) = problems {
-                diff.failures.push(SideFailure {
-                    head,
-                    pipeline: pair.path().to_owned(),
-                    scenario: Some(name.clone()),
-                    problems,
-                    differs,
-                });
-            }
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::context::{
 use crate::jinja::{Engine, Environment, Names, Trace, split_template_path};
 use crate::python::{PyErr, PyResult};
 use crate::render::{FieldError, FieldPath, FieldValue, RenderedField, TaskTemplates, operators, prepare};
-use crate::run::{DagRunType, Run, TaskInstance};
+use crate::run::{Connections, DagRunType, Run, TaskInstance, XCom};
 
 /// Most task instances of one mapped task that are rendered.
 const MAPPED_LIMIT: usize = 10_000;
@@ -66,8 +66,10 @@ pub struct Renderer<'a> {
     dag_runs: Arc<Vec<Json>>,
     /// Rows of Airflow 2.10's tables, in that profile.
     pub(super) datasets: Option<Arc<DatasetPlay>>,
-    pub(super) variables: Map<String, Json>,
-    pub(super) connections: Map<String, Json>,
+    pub(super) variables: Arc<Map<String, Json>>,
+    pub(super) connections: Arc<Connections>,
+    xcom: Arc<XCom>,
+    prev_success: Arc<Map<String, Json>>,
     missing_xcom: MissingXCom,
     words: Mutex<BTreeMap<(String, String), Arc<Vec<&'static str>>>>,
     /// What is around all instances of a task, by Dag and task.
@@ -99,8 +101,16 @@ impl<'a> Renderer<'a> {
             events: None,
             dag_runs: Arc::default(),
             datasets: None,
-            variables: merged(&pipeline.variables, &scenario.variables),
-            connections: merged(&pipeline.connections, &scenario.connections),
+            variables: Arc::new(merged(&pipeline.variables, &scenario.variables)),
+            connections: Arc::new(merged(&pipeline.connections, &scenario.connections).into_iter().collect()),
+            xcom: Arc::new(
+                scenario
+                    .xcom
+                    .iter()
+                    .filter_map(|(task, values)| values.as_object().map(|values| (task.clone(), values.clone())))
+                    .collect(),
+            ),
+            prev_success: Arc::new(scenario.prev_success.clone()),
             missing_xcom: MissingXCom::Refuse,
             words: Mutex::default(),
             around: RwLock::default(),
@@ -353,18 +363,13 @@ impl<'a> Renderer<'a> {
             Some(date) => DateTime::parse_from_rfc3339(date).ok().map(|date| date.to_utc()),
             None => run.run.start_date,
         };
-        let mut document = Run::new((*run.run).clone(), ti);
+        let mut document = Run::new(run.run.clone(), ti);
         document.params.clone_from(&dag.params);
         document.params.extend(task.params.clone());
         document.variables.clone_from(&self.variables);
-        document.connections = self.connections.clone().into_iter().collect();
-        document.xcom = self
-            .scenario
-            .xcom
-            .iter()
-            .filter_map(|(task, values)| values.as_object().map(|values| (task.clone(), values.clone())))
-            .collect();
-        document.prev_success.clone_from(&self.scenario.prev_success);
+        document.connections.clone_from(&self.connections);
+        document.xcom.clone_from(&self.xcom);
+        document.prev_success.clone_from(&self.prev_success);
         document
     }
 
@@ -503,17 +508,13 @@ impl<'a> Renderer<'a> {
             }
         }
         for name in &self.pipeline.secrets {
-            let mut declared = |values: &Map<String, Json>| {
-                if let Some(value) = values.get(name) {
-                    declare(&mut secrets, value);
-                }
-            };
-            declared(&self.variables);
-            declared(&self.connections);
-            confs().for_each(&mut declared);
+            let mut declared = |value: Option<&Json>| value.into_iter().for_each(|value| declare(&mut secrets, value));
+            declared(self.variables.get(name));
+            declared(self.connections.get(name));
+            confs().for_each(|conf| declared(conf.get(name)));
             for dag in &self.pipeline.dags {
-                declared(&dag.params);
-                dag.tasks.iter().for_each(|task| declared(&task.params));
+                declared(dag.params.get(name));
+                dag.tasks.iter().for_each(|task| declared(task.params.get(name)));
             }
         }
         Masker::new(secrets)

@@ -1,5 +1,7 @@
 //! The run document: everything a rendering needs to know about one task instance.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 
 use crate::asset::pytext;
@@ -13,23 +15,23 @@ pub type Connections = IndexMap<String, Json>;
 /// XComs of the same Dag and run: task id, key, value. `{"__mapped__": [...]}` is one value per map index.
 pub type XCom = IndexMap<String, JsonMap>;
 
-/// A run of one task, as `conformance/render` and `render --jsonl` give it.
+/// A run of one task, as `conformance/render` and `render --jsonl` give it. What many task instances have in common is shared.
 #[derive(Debug, Clone)]
 pub struct Run {
     /// The Dag run.
-    pub dag_run: DagRun,
+    pub dag_run: Arc<DagRun>,
     /// The task instance.
     pub ti: TaskInstance,
     /// Params of the Dag and task, before `dag_run.conf` is merged in.
     pub params: JsonMap,
     /// Airflow variables: raw stored strings.
-    pub variables: JsonMap,
+    pub variables: Arc<JsonMap>,
     /// Connections by id.
-    pub connections: Connections,
+    pub connections: Arc<Connections>,
     /// XComs by task and key.
-    pub xcom: XCom,
+    pub xcom: Arc<XCom>,
     /// Dates of the previous successful run; raw, validated when a template asks.
-    pub prev_success: JsonMap,
+    pub prev_success: Arc<JsonMap>,
     /// `user_defined_macros` that are plain values.
     pub user_macros: JsonMap,
 }
@@ -39,15 +41,15 @@ const SECTIONS: &[&str] =
 
 impl Run {
     /// A run with nothing but its Dag run and task instance.
-    pub fn new(dag_run: DagRun, ti: TaskInstance) -> Self {
+    pub fn new(dag_run: impl Into<Arc<DagRun>>, ti: TaskInstance) -> Self {
         Run {
-            dag_run,
+            dag_run: dag_run.into(),
             ti,
             params: JsonMap::new(),
-            variables: JsonMap::new(),
-            connections: Connections::new(),
-            xcom: XCom::new(),
-            prev_success: JsonMap::new(),
+            variables: Arc::default(),
+            connections: Arc::default(),
+            xcom: Arc::default(),
+            prev_success: Arc::default(),
             user_macros: JsonMap::new(),
         }
     }
@@ -83,19 +85,21 @@ impl Run {
             return Err(error);
         }
         Ok(Run {
-            dag_run,
+            dag_run: Arc::new(dag_run),
             ti,
             params: section(map, "params")?,
-            variables: section(map, "variables")?,
-            connections: section(map, "connections")?.into_iter().collect(),
-            xcom: section(map, "xcom")?
-                .into_iter()
-                .map(|(task, values)| match values {
-                    Json::Object(values) => Ok((task, values)),
-                    _ => Err(PyErr::unsupported(format!("`xcom` of task `{task}` is an object of keys"))),
-                })
-                .collect::<Result<_, _>>()?,
-            prev_success: section(map, "prev_success")?,
+            variables: Arc::new(section(map, "variables")?),
+            connections: Arc::new(section(map, "connections")?.into_iter().collect()),
+            xcom: Arc::new(
+                section(map, "xcom")?
+                    .into_iter()
+                    .map(|(task, values)| match values {
+                        Json::Object(values) => Ok((task, values)),
+                        _ => Err(PyErr::unsupported(format!("`xcom` of task `{task}` is an object of keys"))),
+                    })
+                    .collect::<Result<_, _>>()?,
+            ),
+            prev_success: Arc::new(section(map, "prev_success")?),
             user_macros: section(map, "user_macros")?,
         })
     }

@@ -6,7 +6,7 @@ use serde_json::Map;
 
 use crate::asset::dataset_uri;
 use crate::python::{PyErr, PyResult, TimeDelta, Value, Zone, object as python_object};
-use crate::run::{Instant, Json, JsonMap};
+use crate::run::{Connections, Instant, Json, JsonMap};
 use crate::timetable::Timetable;
 
 /// A Dag run's row.
@@ -210,9 +210,9 @@ pub struct World {
     /// Rows of the event table, by id.
     pub events: Vec<EventRow>,
     /// Variables as stored.
-    pub variables: JsonMap,
+    pub variables: Arc<JsonMap>,
     /// Connections: URIs, or objects of their fields.
-    pub connections: JsonMap,
+    pub connections: Arc<Connections>,
 }
 
 const SECTIONS: &[&str] = &[
@@ -435,8 +435,8 @@ impl World {
             other_runs: list(value, "other_runs").iter().map(RunRow::read).collect::<PyResult<_>>()?,
             datasets,
             events,
-            variables: object(value, "variables")?,
-            connections: object(value, "connections")?,
+            variables: Arc::new(object(value, "variables")?),
+            connections: Arc::new(object(value, "connections")?.into_iter().collect()),
         })
     }
 
