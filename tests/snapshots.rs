@@ -33,7 +33,7 @@ fn samples() -> Vec<Snapshot> {
             let renderer = Renderer::new(&engine, &pipeline, &scenario, played.clock).with_played(&played);
             let outcome = pipeline::outcome(&pipeline, &scenario, &played, |run| renderer.run(run)).unwrap();
             let masker = renderer.masker();
-            snapshots.extend(snapshot::of_outcome(&outcome, &|text| masker.mask(text).into_owned()));
+            snapshots.extend(snapshot::of_outcome(outcome, &|text| masker.mask(text).into_owned()));
         }
     }
     snapshots
@@ -115,7 +115,7 @@ fn plain(text: &str) -> String {
 fn samples_render_without_errors() {
     let errors: Vec<String> = samples()
         .into_iter()
-        .filter(|snapshot| snapshot.info.iter().any(|(name, _)| name == "error"))
+        .filter(|snapshot| snapshot.info.iter().any(|(name, _)| *name == "error"))
         .map(|snapshot| format!("{}: {}", snapshot.path, snapshot.text))
         .collect();
     assert!(errors.is_empty(), "{}", errors.join("\n"));

@@ -105,7 +105,7 @@ fn render(pipelines: &[Pipeline], io: &mut Io<'_>) -> Result<Vec<Vec<Snapshot>>,
         let outcome = pipeline::outcome(pipeline, &play.scenario, &played, |run| renderer.run(run));
         let outcome = outcome.map_err(play_args::failure)?;
         let masker = renderer.masker();
-        Ok(snapshot::of_outcome(&outcome, &|text| masker.mask(text).into_owned()))
+        Ok(snapshot::of_outcome(outcome, &|text| masker.mask(text).into_owned()))
     };
     // The first failure in order is the one that is told, however the work was shared out.
     plays.par_iter().map(one).collect::<Vec<Result<_, Failure>>>().into_iter().collect()

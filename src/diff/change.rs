@@ -56,15 +56,13 @@ impl Change {
             State::Damaged(damage) => (Kind::Damaged(*damage), String::new(), &none),
             State::Missing => (Kind::New, String::new(), &none),
         };
-        let info: Map<String, Json> =
-            snapshot.info.iter().map(|(name, value)| (name.clone(), value.to_json())).collect();
         Some(Change {
             path: snapshot.path.clone(),
             subject: snapshot.subject.clone(),
             kind,
             old,
             new: snapshot.text.clone(),
-            facts: if kind == Kind::Changed { facts(old_info, &info) } else { Vec::new() },
+            facts: if kind == Kind::Changed { facts(old_info, &snapshot.facts()) } else { Vec::new() },
             file: match snapshot.fact("file") {
                 Some(Info::Text(file)) => Some(file.clone()),
                 _ => None,

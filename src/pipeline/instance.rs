@@ -209,19 +209,21 @@ impl<'a> Renderer<'a> {
 
     fn instance(&self, dag: &Dag, task: &Task, run: &PlayedRun, index: Option<usize>) -> TaskResult {
         let map_index = index.and_then(|index| i64::try_from(index).ok()).unwrap_or(-1);
-        let values: Vec<(String, PyResult<FieldValue>)> = task
-            .fields
-            .iter()
-            .filter_map(|field| {
-                let value = index.and_then(|index| expanded(task, &field.name, index)).or_else(|| field.value.clone());
-                let value = value?;
-                let made = match task.unsupported(&field.name) {
-                    Some(reason) => Err(PyErr::unsupported(reason)),
-                    None => prepared(task, &field.name, value),
-                };
-                Some((field.name.clone(), made))
-            })
-            .collect();
+        let mut given: Vec<(String, FieldValue)> = Vec::with_capacity(task.fields.len());
+        // Those that partita does not render, with their places among all.
+        let mut refused: Vec<(usize, String, PyErr)> = Vec::new();
+        for field in &task.fields {
+            let value = index.and_then(|index| expanded(task, &field.name, index)).or_else(|| field.value.clone());
+            let Some(value) = value else { continue };
+            let made = match task.unsupported(&field.name) {
+                Some(reason) => Err(PyErr::unsupported(reason)),
+                None => prepared(task, &field.name, value),
+            };
+            match made {
+                Ok(value) => given.push((field.name.clone(), value)),
+                Err(error) => refused.push((given.len() + refused.len(), field.name.clone(), error)),
+            }
+        }
         let fail = |error: PyErr| self.failed(task, map_index, &error);
         let environment = match self.environment_of(dag, task.native.unwrap_or(dag.native)) {
             Ok(environment) => environment,
@@ -232,7 +234,7 @@ impl<'a> Renderer<'a> {
             Err(error) => return fail(error),
         };
         let templates = TaskTemplates {
-            fields: values.iter().filter_map(|(name, value)| Some((name.clone(), value.clone().ok()?))).collect(),
+            fields: given,
             template_ext: task.template_ext.clone(),
             inline_files: !task.mapped,
             environment,
@@ -240,21 +242,18 @@ impl<'a> Renderer<'a> {
         };
         let names: Arc<dyn Names> = context.clone();
         let mut fields = templates.render(self.engine, &names);
-        for (at, (name, value)) in values.iter().enumerate() {
-            if let Err(error) = value {
-                let value = Err(failed(name, error));
-                let (name, file) = (name.clone(), None);
-                let field = RenderedField {
-                    name,
-                    file,
-                    rendered: true,
-                    given: true,
-                    reads_clock: false,
-                    value,
-                    templates: Vec::new(),
-                };
-                fields.insert(at, field);
-            }
+        for (at, name, error) in refused {
+            let value = Err(failed(&name, &error));
+            let field = RenderedField {
+                name,
+                file: None,
+                rendered: true,
+                given: true,
+                reads_clock: false,
+                value,
+                templates: Vec::new(),
+            };
+            fields.insert(at, field);
         }
         for field in &mut fields {
             let written = task.fields.iter().find(|known| known.name == field.name);

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::io;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use foldhash::fast::RandomState;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
 use super::TreeError;
@@ -95,7 +96,7 @@ pub fn compare<'a>(root: &Utf8Path, snapshots: &'a [Snapshot], scope: &Scope) ->
     };
     let wanted: Vec<&Snapshot> = snapshots.iter().filter(|snapshot| scope.filter.matches(&snapshot.subject)).collect();
     let entries = wanted.par_iter().map(|snapshot| entry(snapshot)).collect::<Result<Vec<_>, _>>()?;
-    let known: HashSet<&str> = snapshots.iter().map(|snapshot| snapshot.path.as_str()).collect();
+    let known: HashSet<&str, RandomState> = snapshots.iter().map(|snapshot| snapshot.path.as_str()).collect();
     let chosen = |path: &&String| {
         !known.contains(path.as_str()) && Subject::of_path(path).is_some_and(|subject| scope.filter.matches(&subject))
     };

@@ -19,7 +19,7 @@ pub struct Snapshot {
     /// `expression`: task and field.
     pub expression: String,
     /// `info`: facts about the run, in order.
-    pub info: Vec<(String, Info)>,
+    pub info: Vec<(&'static str, Info)>,
     /// The exact text.
     pub text: String,
 }
@@ -65,7 +65,7 @@ impl Snapshot {
 
     /// A fact of `info`.
     pub fn fact(&self, name: &str) -> Option<&Info> {
-        self.info.iter().find(|(known, _)| known == name).map(|(_, value)| value)
+        self.info.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
     /// True when the field could not be rendered and the text is the error.
@@ -81,8 +81,8 @@ impl Snapshot {
         let _ = writeln!(file, "expression: {}", quoted(&self.expression));
         file.push_str("info:\n");
         let hash = [
-            ("sha256".to_owned(), Info::Text(self.sha256())),
-            ("trailing_newlines".to_owned(), Info::Number(self.trailing_newlines() as u64)),
+            ("sha256", Info::Text(self.sha256())),
+            ("trailing_newlines", Info::Number(self.trailing_newlines() as u64)),
         ];
         for (name, value) in self.info.iter().chain(&hash) {
             let _ = match value {
@@ -120,17 +120,19 @@ impl Snapshot {
         let same_body = normal(&stored.body) == normal(&self.text);
         match &stored.sha256 {
             Some(hash) if same_body && *hash == self.sha256() => {
-                let facts = self.facts();
-                let old = stored.facts();
-                if facts == old { Match::Same } else { Match::OtherFacts(stored) }
+                if self.facts() == stored.info {
+                    Match::Same
+                } else {
+                    Match::OtherFacts(stored)
+                }
             }
             _ => Match::Changed(stored),
         }
     }
 
     /// `info` without what describes the text itself.
-    fn facts(&self) -> Map<String, Json> {
-        self.info.iter().map(|(name, value)| (name.clone(), value.to_json())).collect()
+    pub fn facts(&self) -> Map<String, Json> {
+        self.info.iter().map(|(name, value)| ((*name).to_owned(), value.to_json())).collect()
     }
 }
 
@@ -240,10 +242,6 @@ impl Stored {
     pub fn is_exact(&self) -> bool {
         self.sha256.as_ref().is_some_and(|hash| *hash == sha256(&self.text()))
     }
-
-    fn facts(&self) -> Map<String, Json> {
-        self.info.clone()
-    }
 }
 
 /// Header and body of a snapshot file.
@@ -296,10 +294,10 @@ mod tests {
             source: "p".into(),
             expression: "t.sql".into(),
             info: vec![
-                ("dag_id".into(), Info::Text("d".into())),
-                ("partition_key".into(), Info::Text("20260310".into())),
-                ("partition_date".into(), Info::Null),
-                ("events".into(), Info::List(vec!["a \"b\"\u{85}\u{2028}\\".into()])),
+                ("dag_id", Info::Text("d".into())),
+                ("partition_key", Info::Text("20260310".into())),
+                ("partition_date", Info::Null),
+                ("events", Info::List(vec!["a \"b\"\u{85}\u{2028}\\".into()])),
             ],
             text: text.into(),
         }
@@ -324,7 +322,7 @@ mod tests {
             let stored = Stored::parse(snapshot.to_file().as_bytes()).unwrap();
             assert_eq!(stored.text(), text);
             assert!(stored.is_exact(), "{text:?}");
-            assert_eq!(stored.facts(), snapshot.facts(), "{text:?}");
+            assert_eq!(stored.info, snapshot.facts(), "{text:?}");
         }
     }
 

@@ -1,9 +1,10 @@
 //! The snapshots of what scenarios render, and their places in the tree.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map::Entry};
 
-use camino::Utf8Path;
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use camino::{Utf8Path, Utf8PathBuf};
+use foldhash::fast::RandomState;
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, ParallelIterator};
 
 use super::file::{Info, Snapshot};
 use super::subject::Subject;
@@ -13,13 +14,17 @@ use crate::timetable::isoformat;
 
 /// The snapshots of a played scenario: every rendered field of every run, in the order of runs, tasks and fields. `mask` hides
 /// secrets.
-pub fn of_outcome(outcome: &Outcome, mask: &(dyn Fn(&str) -> String + Sync)) -> Vec<Snapshot> {
-    let of_run = |(folder, run): (camino::Utf8PathBuf, &RunOutcome)| {
+pub fn of_outcome(mut outcome: Outcome, mask: &(dyn Fn(&str) -> String + Sync)) -> Vec<Snapshot> {
+    let folders: Vec<Utf8PathBuf> = run_folders(&outcome).into_iter().map(|(folder, _)| folder).collect();
+    let mut runs = std::mem::take(&mut outcome.runs);
+    runs.retain(|run| !run.tasks.is_empty());
+    // Taken by value: what a run rendered is freed where its snapshots are made.
+    let of_run = |(run, folder): (RunOutcome, Utf8PathBuf)| {
         let fields = run.tasks.iter().flat_map(|task| task.fields.iter().map(move |field| (task, field)));
         let kept = fields.filter(|(_, field)| field.rendered && field.given);
-        kept.map(|(task, field)| snapshot(outcome, &folder, run, task, field, mask)).collect::<Vec<_>>()
+        kept.map(|(task, field)| snapshot(&outcome, &folder, &run, task, field, mask)).collect::<Vec<_>>()
     };
-    run_folders(outcome).into_par_iter().flat_map_iter(of_run).collect()
+    runs.into_par_iter().zip(folders).flat_map_iter(of_run).collect()
 }
 
 fn snapshot(
@@ -31,7 +36,8 @@ fn snapshot(
     mask: &(dyn Fn(&str) -> String + Sync),
 ) -> Snapshot {
     // A dot in a field's name would make it unclear where the task ends: `a.b` of task `t`, or `b` of task `t.a`.
-    let name = format!("{}.{}", file_name(&task.label()), file_name(&field.name).replace('.', "%2E"));
+    let label = task.label();
+    let name = format!("{}.{}", file_name(&label), file_name(&field.name).replace('.', "%2E"));
     let text = |value: &str| Info::Text(mask(value));
     let optional = |value: Option<&str>| value.map_or(Info::Null, text);
     let events = run.run.consumed_asset_events.iter().map(|event| match &event.partition_key {
@@ -39,44 +45,45 @@ fn snapshot(
         None => mask(&event.asset.name),
     });
     let mut info = vec![
-        ("dag_id".to_owned(), Info::Text(run.run.dag_id.clone())),
-        ("task_id".to_owned(), Info::Text(task.task_id.clone())),
-        ("field".to_owned(), Info::Text(field.name.clone())),
-        ("partition_key".to_owned(), optional(run.run.partition_key.as_deref())),
-        ("partition_date".to_owned(), optional(run.run.partition_date.map(isoformat).as_deref())),
-        ("triggering_events".to_owned(), Info::List(events.collect())),
+        ("dag_id", Info::Text(run.run.dag_id.clone())),
+        ("task_id", Info::Text(task.task_id.clone())),
+        ("field", Info::Text(field.name.clone())),
+        ("partition_key", optional(run.run.partition_key.as_deref())),
+        ("partition_date", optional(run.run.partition_date.map(isoformat).as_deref())),
+        ("triggering_events", Info::List(events.collect())),
     ];
     if task.map_index >= 0 {
-        info.insert(2, ("map_index".to_owned(), Info::Number(task.map_index.unsigned_abs())));
+        info.insert(2, ("map_index", Info::Number(task.map_index.unsigned_abs())));
     }
     if let Some(file) = &field.file {
-        info.push(("file".to_owned(), text(file)));
+        info.push(("file", text(file)));
     }
     if !task.assumed.is_empty() {
-        info.push(("assumed".to_owned(), Info::List(task.assumed.iter().map(|assumed| mask(assumed)).collect())));
+        info.push(("assumed", Info::List(task.assumed.iter().map(|assumed| mask(assumed)).collect())));
     }
     if field.reads_clock {
-        info.push(("reads_clock".to_owned(), Info::Bool(true)));
+        info.push(("reads_clock", Info::Bool(true)));
     }
     let rendered = match &field.value {
         Ok(value) => display(value),
         Err(error) => {
-            info.push(("error".to_owned(), Info::Text(error.error.class.to_string())));
+            info.push(("error", Info::Text(error.error.class.to_string())));
             format!("{}: {}\n", error.error.class, error.error.message)
         }
     };
+    let subject = Subject {
+        pipeline: outcome.pipeline.clone(),
+        scenario: outcome.scenario.clone(),
+        dag_id: run.run.dag_id.clone(),
+        run: run.label().to_owned(),
+        task: label,
+        field: field.name.clone(),
+    };
     Snapshot {
         path: folder.join(name).into_string().replace('\\', "/"),
-        subject: Subject {
-            pipeline: outcome.pipeline.clone(),
-            scenario: outcome.scenario.clone(),
-            dag_id: run.run.dag_id.clone(),
-            run: run.label().to_owned(),
-            task: task.label(),
-            field: field.name.clone(),
-        },
         source: format!("{}/pipeline.yaml", outcome.pipeline),
-        expression: format!("{}.{}", task.label(), field.name),
+        expression: subject.expression(),
+        subject,
         info,
         text: mask(&rendered),
     }
@@ -85,12 +92,13 @@ fn snapshot(
 /// Snapshots that would share a file on some file system, in pairs: two pipelines of one name, for instance. Names differ by
 /// more than case otherwise.
 pub fn collisions(snapshots: &[Snapshot]) -> Vec<(&Snapshot, &Snapshot)> {
-    let mut seen: HashMap<String, &Snapshot> = HashMap::with_capacity(snapshots.len());
+    let mut seen: HashMap<String, &Snapshot, RandomState> =
+        HashMap::with_capacity_and_hasher(snapshots.len(), RandomState::default());
     let mut found = Vec::new();
     for snapshot in snapshots {
         match seen.entry(snapshot.path.to_lowercase()) {
-            std::collections::hash_map::Entry::Occupied(first) => found.push((*first.get(), snapshot)),
-            std::collections::hash_map::Entry::Vacant(place) => {
+            Entry::Occupied(first) => found.push((*first.get(), snapshot)),
+            Entry::Vacant(place) => {
                 place.insert(snapshot);
             }
         }

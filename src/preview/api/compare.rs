@@ -37,7 +37,7 @@ pub fn with_snapshot(ask: &Ask<'_>) -> Result<Json, Failure> {
         ..Outcome::default()
     };
     let mask = |text: &str| rendered.masker.mask(text).into_owned();
-    let Some(snapshot) = snapshot::of_outcome(&outcome, &mask).into_iter().next() else {
+    let Some(snapshot) = snapshot::of_outcome(outcome, &mask).into_iter().next() else {
         return Ok(json!({"status": "not_a_template", "path": null, "hunks": []}));
     };
     let path = ask.preview.options.snapshots.join(format!("{}.snap", snapshot.path));
