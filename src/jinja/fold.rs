@@ -49,7 +49,12 @@ impl Folder {
 
     /// True when the expression as a whole is a constant that can be written into code.
     pub fn folds(&self, expr: &Expr) -> bool {
-        matches!(self.fold(expr), Ok(Some(value)) if python::str(&value, &mut Plain::default()).is_ok())
+        matches!(self.fold(expr), Ok(folded) if printable(folded.as_ref()))
+    }
+
+    /// The same of every part of an expression and, last, of itself; an error that the optimizer lets through ends it.
+    pub fn folds_parts<'a>(&self, expr: &'a Expr, see: &mut dyn FnMut(&'a Expr, bool)) -> PyResult<()> {
+        self.fold_parts(expr, &mut |part, folded| see(part, printable(folded))).map(drop)
     }
 
     /// True for a power whose base becomes a negative literal in Python code: there the minus applies to the whole power.
@@ -62,10 +67,15 @@ impl Folder {
             && !matches!(self.fold(power), Ok(Some(_)))
     }
 
-    /// Folds the parts of a node, then the node.
     fn fold(&self, expr: &Expr) -> Folded {
-        let parts = parts(expr).into_iter().map(|child| self.fold(child)).collect::<PyResult<Vec<_>>>()?;
+        self.fold_parts(expr, &mut |_, _| {})
+    }
+
+    /// Folds the parts of a node, then the node; `see` is shown each of them.
+    fn fold_parts<'a>(&self, expr: &'a Expr, see: &mut dyn FnMut(&'a Expr, Option<&Value>)) -> Folded {
+        let parts = parts(expr).into_iter().map(|child| self.fold_parts(child, see)).collect::<PyResult<Vec<_>>>()?;
         let folded = self.node(expr, &parts)?;
+        see(expr, folded.as_ref());
         if folded.is_none() {
             for part in parts.iter().flatten() {
                 writable(part)?;
@@ -188,6 +198,10 @@ impl Folder {
             args.kwargs.iter().zip(keywords).map(|((name, _), value)| (name.clone(), value.clone())).collect();
         found?.apply(&self.cx, subject, &Args { pos, kw: &kw }, &mut Plain::default()).ok()
     }
+}
+
+fn printable(folded: Option<&Value>) -> bool {
+    folded.is_some_and(|value| python::str(value, &mut Plain::default()).is_ok())
 }
 
 /// Children of a node, those of a subscript's slice among them: a slice itself is no constant.

@@ -217,7 +217,7 @@ impl Lowering<'_> {
 
     /// An expression as an operation; `None` where it has to stay in filter form.
     fn node(&mut self, expr: &Expr, frame: Frame, builder: &mut Builder) -> Option<Node> {
-        if builder.depth >= MAX_DEPTH || (!builder.folding && may_be_infinite(expr) && self.is_folded(expr)) {
+        if builder.depth >= MAX_DEPTH || (!builder.folding && self.is_folded(expr) && may_be_infinite(expr)) {
             return None;
         }
         builder.depth += 1;

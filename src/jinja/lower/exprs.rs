@@ -27,8 +27,24 @@ enum Kind {
 
 impl Lowering<'_> {
     /// True when the optimizer makes a constant of the whole expression, asked only where that shows.
-    pub(super) fn is_folded(&self, expr: &Expr) -> bool {
-        (self.settings.native || may_be_infinite(expr)) && self.settings.folder.folds(expr)
+    pub(super) fn is_folded(&mut self, expr: &Expr) -> bool {
+        if let Some(folded) = self.folded.get(&std::ptr::from_ref(expr)) {
+            return *folded;
+        }
+        let native = self.settings.native;
+        let known = &mut self.folded;
+        if native || may_be_infinite(expr) {
+            let see = &mut |part: &Expr, folds: bool| {
+                known.insert(part, folds && (native || may_be_infinite(part)));
+            };
+            // what the optimizer lets through, `check` reports
+            self.settings.folder.folds_parts(expr, see).ok();
+        } else {
+            parts_and_self(expr, &mut |part| {
+                known.insert(part, false);
+            });
+        }
+        *self.folded.entry(expr).or_insert(false)
     }
 
     /// Emits an expression that is printed; what the optimizer made of it as a whole is printed as it is.
@@ -48,7 +64,7 @@ impl Lowering<'_> {
             self.checked = false;
             return emitted;
         }
-        if !self.folding && may_be_infinite(expr) && self.is_folded(expr) {
+        if !self.folding && self.is_folded(expr) && may_be_infinite(expr) {
             // the largest constant part is what Jinja2 writes into its code
             self.printed(expr, frame, true)?;
             self.apply("folded", expr);
@@ -540,6 +556,11 @@ fn is_optimized(expr: &Expr) -> bool {
             | ExprKind::Dict(_)
             | ExprKind::Slice(_)
     )
+}
+
+fn parts_and_self<'a>(expr: &'a Expr, see: &mut dyn FnMut(&'a Expr)) {
+    children(expr).into_iter().for_each(|child| parts_and_self(child, see));
+    see(expr);
 }
 
 /// True for expressions whose evaluation always succeeds.

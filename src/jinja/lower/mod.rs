@@ -14,11 +14,11 @@ mod frames;
 mod statements;
 mod writer;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::TemplateError;
-use super::ast::{Span, Stmt, StmtKind, Template};
+use super::ast::{Expr, Span, Stmt, StmtKind, Template};
 use super::code::Codes;
 use super::fold::Folder;
 use super::scope::{Scopes, SymbolsId};
@@ -94,6 +94,7 @@ pub fn lower(template: &Template, settings: &Settings<'_>) -> Result<Vec<Unit>> 
         exports: settings.exports || composed,
         parameters: Vec::new(),
         folding: false,
+        folded: HashMap::new(),
         loops: Vec::new(),
         checked: false,
         captures: 0,
@@ -139,6 +140,8 @@ struct Lowering<'e> {
     parameters: Vec<Arc<str>>,
     /// Inside a constant whose value as a whole is taken care of.
     folding: bool,
+    /// What `is_folded` found, by the address of the expression: the tree stays where it is while it is lowered.
+    folded: HashMap<*const Expr, bool>,
     /// The optimizer has seen the expression around this one.
     checked: bool,
     /// Captures around the current place, in its unit.
