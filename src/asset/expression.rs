@@ -23,8 +23,9 @@ pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<AssetCondition>;
 
 /// Parses an expression. Names stand bare when they match `[A-Za-z_][A-Za-z0-9_.-]*`, or in double quotes;
 /// `AssetAlias("x")`, `Asset.ref(name="x")`, `Asset.ref(uri="...")`, `AssetAll(...)` and `AssetAny(...)` are Airflow's own
-/// forms, and `Dataset("uri")`, `DatasetAlias("x")`, `DatasetAll(...)` and `DatasetAny(...)` those of Airflow 2.10. With `python` true, a quoted text is a Python `str`, as in a Dag file, and combining it with an asset is the
-/// `TypeError` of Python.
+/// forms, and `Dataset("uri")`, `DatasetAlias("x")`, `DatasetAll(...)` and `DatasetAny(...)` those of Airflow 2.10. With
+/// `python` true, a quoted text is a Python `str`, as in a Dag file, and combining it with an asset is the `TypeError` of
+/// Python.
 pub fn parse_expression(text: &str, python: bool, lookup: Lookup<'_>) -> Result<AssetCondition, ExpressionError> {
     let mut parser = Parser { text, at: 0, python, lookup, depth: 0 };
     let start = parser.skip_space();

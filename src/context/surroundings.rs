@@ -194,8 +194,6 @@ pub struct Surroundings {
     pub dag_runs: Arc<Vec<Json>>,
     /// Stubs of plugins' macros, by plugin: what `macros.<plugin>` is. Airflow finds them among its plugins when it renders.
     pub plugins: Arc<BTreeMap<String, Value>>,
-    /// True when consumer Dag is partition-aware: advice differs.
-    pub partitioned: Option<bool>,
 }
 
 impl Surroundings {

@@ -55,8 +55,7 @@ pub(super) fn timetable(made: &Arc<dyn Timetable>, keyword: &Map<String, Json>) 
         let message = format!("CronTriggerTimetable.__init__() got an unexpected keyword argument '{name}'");
         return Err(PyErr::type_error(message).with_hint("it comes with Airflow 3"));
     }
-    let (schedule, interval) = (trigger.schedule().clone(), trigger.interval().clone());
-    Ok(Arc::new(datasets::CronTriggerTimetable::new(schedule, interval)))
+    Ok(Arc::new(datasets::CronTriggerTimetable::new(trigger.clone())))
 }
 
 /// Reads `datasets`: a URI each, or `{uri, extra}`.

@@ -428,7 +428,6 @@ impl<'a> Renderer<'a> {
                 Ok(environment) => context::plugin_macros(&environment.globals),
                 _ => BTreeMap::new(),
             }),
-            partitioned: Some(dag.timetable.partitioned()),
         })
     }
 

@@ -211,7 +211,7 @@ impl<'a> Player<'a> {
     fn tick(&mut self) -> Result<(), PlayError> {
         match self.scheduler.tick(self.clock) {
             Ok(_) => self.collect(),
-            Err(ScheduleError::Python(error)) if error.class != "Unsupported" && error.class != "LimitExceeded" => {
+            Err(ScheduleError::Python(error)) if !error.is_refusal() => {
                 self.warnings
                     .push(format!("the scheduler's pass failed and made no run: {}: {}", error.class, error.message));
                 Ok(())

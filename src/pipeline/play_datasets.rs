@@ -214,7 +214,7 @@ impl<'a> Player<'a> {
     fn tick(&mut self) -> PyResult<()> {
         let made = match self.play.scheduler.tick(self.clock) {
             Ok(made) => made,
-            Err(error) if error.class != "Unsupported" && error.class != "LimitExceeded" => {
+            Err(error) if !error.is_refusal() => {
                 let PyErr { class, message, .. } = &error;
                 self.warnings.push(format!("the scheduler's pass failed and made no run: {class}: {message}"));
                 return Ok(());
@@ -306,7 +306,7 @@ impl<'a> Player<'a> {
                 };
                 let emits = outcome.map(emits).unwrap_or_default();
                 match self.play.scheduler.run_task(&source, &emits, self.clock) {
-                    Err(error) if error.class != "Unsupported" && error.class != "LimitExceeded" => {
+                    Err(error) if !error.is_refusal() => {
                         state = "failed";
                         self.warnings.push(format!(
                             "{}.{} fails and emits nothing: {}: {}",

@@ -15,7 +15,7 @@ use crate::asset::AssetCondition;
 use crate::context::airflow2::{EventRow, Item, Previous, RunRow, TaskRow, World, XComs};
 use crate::pipeline::Origin;
 use crate::pipeline::reader::parse_instant;
-use crate::python::{PyErr, PyResult, Zone};
+use crate::python::{PyErr, PyResult};
 use crate::render::FieldValue;
 use crate::run::DagRunType;
 use crate::schedule::datasets::DatasetRun;
@@ -42,7 +42,6 @@ impl Renderer<'_> {
             .find(|known| known.dag_id == own.dag_id && known.run_id == own.run_id)
             .map(|known| known.consumed.clone())
             .unwrap_or_default();
-        let zone = Zone::parse(&dag.timezone)?;
         let scenario_ti = |name: &str| scenario.ti.get(name).and_then(Json::as_i64);
         let mut datasets: Vec<(String, Map<String, Json>)> =
             play.scheduler.datasets().iter().map(|row| (row.uri.clone(), extra_of(pipeline, &row.uri))).collect();
@@ -60,7 +59,6 @@ impl Renderer<'_> {
             schedule: schedule_of(dag),
             start_date: dag.start_date,
             end_date: dag.end_date,
-            zone,
             zone_name: dag.timezone.parse().ok(),
             catchup: dag.catchup,
             max_active_runs: dag.max_active_runs,

@@ -57,6 +57,12 @@ impl PyErr {
         Self::new("LimitExceeded", message)
     }
 
+    /// True for what is partita's own doing, unsupported or over a limit: Airflow would not have raised it, so no rule that
+    /// catches or reports Airflow's errors applies.
+    pub fn is_refusal(&self) -> bool {
+        matches!(&*self.class, "Unsupported" | "LimitExceeded")
+    }
+
     /// Adds advice, kept apart from the message.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {

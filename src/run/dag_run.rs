@@ -80,7 +80,10 @@ pub struct AssetReference {
 }
 
 /// The fields of `DagRun`, in order.
-pub const DAG_RUN_FIELDS: &[&str] = DAG_RUN_RESULT_FIELDS.split_at(18).0;
+pub const DAG_RUN_FIELDS: &[&str] = match DAG_RUN_RESULT_FIELDS {
+    [fields @ .., _type] => fields,
+    [] => &[],
+};
 
 /// The fields of `DagRunResult`, in order: what another run's Dag run is read into.
 pub const DAG_RUN_RESULT_FIELDS: &[&str] = &[

@@ -158,7 +158,7 @@ impl Run {
                 self.ticks.push(json!({"runs": made}));
                 return Ok(());
             }
-            Err(ScheduleError::Python(error)) if error.class != "Unsupported" && error.class != "LimitExceeded" => {
+            Err(ScheduleError::Python(error)) if !error.is_refusal() => {
                 error
             }
             Err(error) => return Err(error),

@@ -7,7 +7,6 @@ use sha2::{Digest, Sha256};
 
 use super::ScheduleError;
 use super::decision::{Anchor, DateRule, Decision, ErrorText};
-use super::register::refused;
 use super::rows::{NewRun, PendingRow};
 use super::scheduler::{Scheduler, StoreRegistry, TickOutcome};
 use super::store::Stored;
@@ -236,7 +235,7 @@ fn resolve_date(
                     dates.push(date);
                 }
             }
-            Err(error) if refused(&error) => return Err(error.into()),
+            Err(error) if error.is_refusal() => return Err(error.into()),
             Err(error) => {
                 let (asset, mapper) = (asset.clone(), mapper.label());
                 return Ok((None, DateRule::Failed { asset, mapper, error: ErrorText::from(&error) }));

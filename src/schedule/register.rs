@@ -36,11 +36,6 @@ impl AssetChange {
     }
 }
 
-/// What partita itself refuses must never pass for Airflow's answer.
-pub(super) fn refused(error: &PyErr) -> bool {
-    error.class == "Unsupported" || error.class == "LimitExceeded"
-}
-
 /// The event being registered, as the consumers' part needs it.
 struct Event<'a> {
     id: i64,
@@ -185,7 +180,7 @@ impl Scheduler {
         let mapper = consumer.dag.timetable.get_partition_mapper(name, uri)?;
         let keys = match mapper.to_downstream(key).map(Downstream::into_keys) {
             Ok(keys) => keys,
-            Err(error) if refused(&error) => return Err(error.into()),
+            Err(error) if error.is_refusal() => return Err(error.into()),
             Err(error) => return self.not_mapped(event, dag_id, &mapper, key, &error),
         };
         let (limit, cap) = match mapper.max_downstream_keys() {
@@ -200,7 +195,7 @@ impl Scheduler {
         }
         let (carried, carry_error) = match mapper.carry_partition_date(event.change.partition_date) {
             Ok(date) => (date, None),
-            Err(error) if refused(&error) => return Err(error.into()),
+            Err(error) if error.is_refusal() => return Err(error.into()),
             Err(error) => (None, Some(ErrorText::from(&error))),
         };
         if self.is_tracing() {

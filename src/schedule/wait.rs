@@ -6,7 +6,6 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::decision::{ErrorText, LogLine};
-use super::register::refused;
 use super::rows::PendingRow;
 use super::scheduler::{Scheduler, StoreRegistry};
 use super::store::Stored;
@@ -112,7 +111,7 @@ impl Scheduler {
     pub fn never_agrees(&self, dag_id: &str, asset: &AssetKey, key: &str) -> Option<PyErr> {
         let dag = self.dags().find(|dag| dag.dag_id == dag_id)?;
         let mapper = dag.timetable.get_partition_mapper(&asset.name, &asset.uri).ok()?;
-        mapper.to_partition_date(key).err().filter(|error| !refused(error))
+        mapper.to_partition_date(key).err().filter(|error| !error.is_refusal())
     }
 
     /// The active assets that sent events for a pending row, in order.
@@ -142,7 +141,7 @@ impl Scheduler {
         };
         match state() {
             Ok(satisfied) => Ok(satisfied),
-            Err(error) if refused(&error) => Err(error.into()),
+            Err(error) if PyErr::is_refusal(&error) => Err(error.into()),
             Err(_) => Ok(false),
         }
     }

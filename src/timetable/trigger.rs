@@ -110,11 +110,6 @@ pub struct CronTriggerTimetable {
 }
 
 impl CronTriggerTimetable {
-    /// `interval`: how long before its end the data interval of a run starts.
-    pub fn interval(&self) -> &Delta {
-        &self.interval
-    }
-
     /// A timetable without a data interval.
     pub fn new(expression: &str, zone: Zone) -> Self {
         CronTriggerTimetable {
@@ -123,6 +118,12 @@ impl CronTriggerTimetable {
             run_immediately: RunImmediately::Rule(Json::Bool(false)),
             partitioned_at_runtime: false,
         }
+    }
+
+    /// The same with `interval`: how long before its end the data interval of a run starts.
+    #[must_use]
+    pub fn with_interval(self, interval: Delta) -> Self {
+        CronTriggerTimetable { interval, ..self }
     }
 
     /// The schedule.

@@ -138,6 +138,10 @@ pub(super) struct InletEvents {
 }
 
 impl InletEvents {
+    pub(super) fn into_value(self) -> Value {
+        object(Accessor(self))
+    }
+
     fn items(&self) -> Vec<Value> {
         downcast::<List>(&self.inlets).map(List::snapshot).unwrap_or_default()
     }
@@ -199,50 +203,20 @@ impl InletEvents {
     }
 }
 
-impl PyObject for InletEvents {
-    fn type_name(&self) -> &str {
-        "InletEventsAccessors"
+impl Accessors for InletEvents {
+    const CLASS: &'static str = "InletEventsAccessors";
+
+    fn keys(&self) -> &Value {
+        &self.inlets
     }
 
-    fn qualified_name(&self) -> String {
-        "airflow.utils.context.InletEventsAccessors".to_owned()
+    fn subscript(&self, key: &Value, it: &mut dyn Interp) -> PyResult {
+        InletEvents::subscript(self, key, it)
     }
 
-    fn repr(&self, _it: &mut dyn Interp) -> PyResult<String> {
+    fn str(&self, _it: &mut dyn Interp) -> PyResult<String> {
         // it prints the session of the database
-        Err(super::super::convert::address("InletEventsAccessors"))
-    }
-
-    fn len(&self, it: &mut dyn Interp) -> Option<PyResult<usize>> {
-        Some(python::len(&self.inlets, it))
-    }
-
-    fn getattr(&self, name: &str, _it: &mut dyn Interp) -> Option<PyResult> {
-        if self.has_method(name) { None } else { unmodelled("InletEventsAccessors", name) }
-    }
-
-    fn has_method(&self, name: &str) -> bool {
-        name == "get" || ViewKind::of_method(name).is_some()
-    }
-
-    fn call_method(&self, this: &Value, name: &str, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
-        accessor::call_method(this, name, args, it)
-    }
-
-    fn getitem(&self, key: &Value, it: &mut dyn Interp) -> Option<PyResult> {
-        Some(self.subscript(key, it))
-    }
-
-    fn contains(&self, item: &Value, it: &mut dyn Interp) -> Option<PyResult<bool>> {
-        Some(accessor::contains(self.subscript(item, it)))
-    }
-
-    fn iter(&self, _this: &Value, it: &mut dyn Interp) -> Option<PyResult<PyIter>> {
-        Some(python::iter(&self.inlets, it))
-    }
-
-    fn hash_key(&self) -> PyResult<python::HashKey> {
-        Err(PyErr::type_error("unhashable type: 'InletEventsAccessors'"))
+        Err(super::super::convert::address(Self::CLASS))
     }
 }
 
@@ -395,7 +369,7 @@ pub(super) struct OutletEvents {
 impl OutletEvents {
     pub(super) fn build(deprecations: &Deprecations) -> Value {
         let made = python::str_dict(Vec::<(&str, Value)>::new());
-        object(OutletEvents { made, deprecations: deprecations.clone() })
+        object(Accessor(OutletEvents { made, deprecations: deprecations.clone() }))
     }
 
     fn subscript(&self, key: &Value, it: &mut dyn Interp) -> PyResult {
@@ -422,29 +396,61 @@ impl OutletEvents {
     }
 }
 
-impl PyObject for OutletEvents {
-    fn type_name(&self) -> &str {
-        "OutletEventAccessors"
+impl Accessors for OutletEvents {
+    const CLASS: &'static str = "OutletEventAccessors";
+
+    fn keys(&self) -> &Value {
+        &self.made
     }
 
-    fn qualified_name(&self) -> String {
-        "airflow.utils.context.OutletEventAccessors".to_owned()
-    }
-
-    fn repr(&self, _it: &mut dyn Interp) -> PyResult<String> {
-        Err(super::super::convert::address("OutletEventAccessors"))
+    fn subscript(&self, key: &Value, it: &mut dyn Interp) -> PyResult {
+        OutletEvents::subscript(self, key, it)
     }
 
     fn str(&self, it: &mut dyn Interp) -> PyResult<String> {
-        Ok(format!("OutletEventAccessors(_dict={})", python::repr(&self.made, it)?))
+        Ok(format!("{}(_dict={})", Self::CLASS, python::repr(&self.made, it)?))
+    }
+}
+
+/// A class of `airflow.utils.context` that is a `Mapping`: what it is asked by key, and what it runs over.
+trait Accessors: std::fmt::Debug + Send + Sync + 'static {
+    const CLASS: &'static str;
+
+    /// The container whose length and items are its own.
+    fn keys(&self) -> &Value;
+
+    fn subscript(&self, key: &Value, it: &mut dyn Interp) -> PyResult;
+
+    fn str(&self, it: &mut dyn Interp) -> PyResult<String>;
+}
+
+/// Such a class as a Python object.
+#[derive(Debug)]
+struct Accessor<T>(T);
+
+impl<T: Accessors> PyObject for Accessor<T> {
+    fn type_name(&self) -> &str {
+        T::CLASS
+    }
+
+    fn qualified_name(&self) -> String {
+        format!("airflow.utils.context.{}", T::CLASS)
+    }
+
+    fn repr(&self, _it: &mut dyn Interp) -> PyResult<String> {
+        Err(super::super::convert::address(T::CLASS))
+    }
+
+    fn str(&self, it: &mut dyn Interp) -> PyResult<String> {
+        self.0.str(it)
     }
 
     fn len(&self, it: &mut dyn Interp) -> Option<PyResult<usize>> {
-        Some(python::len(&self.made, it))
+        Some(python::len(self.0.keys(), it))
     }
 
     fn getattr(&self, name: &str, _it: &mut dyn Interp) -> Option<PyResult> {
-        if self.has_method(name) { None } else { unmodelled("OutletEventAccessors", name) }
+        if self.has_method(name) { None } else { unmodelled(T::CLASS, name) }
     }
 
     fn has_method(&self, name: &str) -> bool {
@@ -456,14 +462,18 @@ impl PyObject for OutletEvents {
     }
 
     fn getitem(&self, key: &Value, it: &mut dyn Interp) -> Option<PyResult> {
-        Some(self.subscript(key, it))
+        Some(self.0.subscript(key, it))
     }
 
     fn contains(&self, item: &Value, it: &mut dyn Interp) -> Option<PyResult<bool>> {
-        Some(accessor::contains(self.subscript(item, it)))
+        Some(accessor::contains(self.0.subscript(item, it)))
     }
 
     fn iter(&self, _this: &Value, it: &mut dyn Interp) -> Option<PyResult<PyIter>> {
-        Some(python::iter(&self.made, it))
+        Some(python::iter(self.0.keys(), it))
+    }
+
+    fn hash_key(&self) -> PyResult<python::HashKey> {
+        Err(PyErr::type_error(format!("unhashable type: '{}'", T::CLASS)))
     }
 }

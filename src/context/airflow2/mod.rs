@@ -190,7 +190,7 @@ impl Context {
         match crate::schedule::datasets::next_dagrun_info(timetable.as_ref(), Some(last), &restriction, self.world.now)
         {
             Ok(info) => Ok(info.and_then(|info| info.logical_date())),
-            Err(error) if matches!(&*error.class, "Unsupported" | "LimitExceeded") => Err(error),
+            Err(error) if error.is_refusal() => Err(error),
             Err(_) => Ok(None),
         }
     }
@@ -294,11 +294,12 @@ impl Context {
             timestamp: row.timestamp,
             event: event.clone(),
         });
-        Ok(object(events::InletEvents {
+        let accessor = events::InletEvents {
             inlets: items(&self.world.inlets)?,
             events: stored.collect(),
             deprecations: self.deprecations.clone(),
-        }))
+        };
+        Ok(accessor.into_value())
     }
 
     fn dag(&self) -> PyResult {

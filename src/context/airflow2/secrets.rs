@@ -2,34 +2,54 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::asset::unquote;
 use crate::python::{self, Args, Interp, PyErr, PyObject, PyResult, Sig, Value, object, repr_str, text};
-use crate::run::Json;
+use crate::run::{Json, readable_json, unreadable_error};
 
 use super::super::connection;
 use super::super::convert;
 use super::record::unmodelled;
 use super::world::World;
 
+/// What was read last, `None` before: the accessors print it.
+#[derive(Debug)]
+struct Last(Mutex<Value>);
+
+impl Last {
+    fn nothing() -> Self {
+        Last(Mutex::new(python::none()))
+    }
+
+    fn value(&self) -> Value {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn keep(&self, value: &Value) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone_from(value);
+    }
+}
+
 /// `var.value` or `var.json`; it prints the variable that was read last.
 #[derive(Debug)]
 struct VariableAccessor {
     world: Arc<World>,
     json: bool,
-    last: Mutex<Value>,
+    last: Last,
 }
 
 /// `var`
 pub(super) fn var(world: &Arc<World>) -> Value {
-    let accessor = |json| object(VariableAccessor { world: world.clone(), json, last: Mutex::new(python::none()) });
+    let accessor = |json| object(VariableAccessor { world: world.clone(), json, last: Last::nothing() });
     python::str_dict([("json", accessor(true)), ("value", accessor(false))])
 }
 
 impl VariableAccessor {
     fn read(&self, key: &str, it: &mut dyn Interp) -> PyResult<Option<Value>> {
-        match self.world.variables.get(key) {
-            Some(Json::String(raw)) if self.json => python::json::loads(raw, it).map(Some),
-            Some(Json::String(raw)) => Ok(Some(Value::from(raw.as_str()))),
-            _ => Ok(None),
+        let Some(raw) = self.world.variables.get(key) else { return Ok(None) };
+        match raw.as_str().or_else(|| readable_json(raw).filter(|_| self.json)) {
+            Some(raw) if self.json => python::json::loads(raw, it).map(Some),
+            Some(raw) => Ok(Some(Value::from(raw))),
+            None => unreadable_error(raw).map_or(Ok(None), Err),
         }
     }
 }
@@ -49,24 +69,19 @@ impl PyObject for VariableAccessor {
     }
 
     fn repr(&self, it: &mut dyn Interp) -> PyResult<String> {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        python::str(&last, it)
+        python::str(&self.last.value(), it)
     }
 
     fn getattr(&self, name: &str, it: &mut dyn Interp) -> Option<PyResult> {
         match name {
             "get" => None,
             "_deserialize_json" => Some(Ok(Value::from(self.json))),
-            "var" => Some(Ok(self.last.lock().unwrap_or_else(PoisonError::into_inner).clone())),
+            "var" => Some(Ok(self.last.value())),
             _ if convert::is_of_object(name) => None,
-            _ => Some(match self.read(name, it) {
-                Ok(Some(value)) => {
-                    *self.last.lock().unwrap_or_else(PoisonError::into_inner) = value.clone();
-                    Ok(value)
-                }
-                Ok(None) => Err(no_variable(name)),
-                Err(error) => Err(error),
-            }),
+            _ => {
+                let found = self.read(name, it).and_then(|found| found.ok_or_else(|| no_variable(name)));
+                Some(found.inspect(|value| self.last.keep(value)))
+            }
         }
     }
 
@@ -91,12 +106,12 @@ impl PyObject for VariableAccessor {
 #[derive(Debug)]
 struct ConnectionAccessor {
     world: Arc<World>,
-    last: Mutex<Value>,
+    last: Last,
 }
 
 /// `conn`
 pub(super) fn conn(world: &Arc<World>) -> Value {
-    object(ConnectionAccessor { world: world.clone(), last: Mutex::new(python::none()) })
+    object(ConnectionAccessor { world: world.clone(), last: Last::nothing() })
 }
 
 impl ConnectionAccessor {
@@ -106,6 +121,9 @@ impl ConnectionAccessor {
                 .with_hint(format!("add `{conn_id}` to `connections`"))
         };
         let raw = self.world.connections.get(conn_id).ok_or_else(missing)?;
+        if let Some(error) = unreadable_error(raw) {
+            return Err(error);
+        }
         let fields = match raw {
             Json::String(uri) => fields_of_uri(uri)?,
             Json::Object(_) => raw.clone(),
@@ -142,9 +160,7 @@ fn fields_of_uri(uri: &str) -> PyResult<Json> {
         None => Json::Null,
         Some(port) => port.parse::<u16>().map_err(|_| refuse())?.into(),
     };
-    let part = |text: Option<&str>| -> PyResult<Json> {
-        text.map_or(Ok(Json::Null), |text| unquote(text).map(Json::from).ok_or_else(refuse))
-    };
+    let part = |text: Option<&str>| text.map_or(Json::Null, |text| unquote(text).into());
     let mut conn_type = scheme.to_ascii_lowercase().replace('-', "_");
     if conn_type == "postgresql" {
         "postgres".clone_into(&mut conn_type);
@@ -152,16 +168,16 @@ fn fields_of_uri(uri: &str) -> PyResult<Json> {
     let mut fields = serde_json::Map::new();
     fields.insert("conn_type".to_owned(), conn_type.into());
     fields.insert("host".to_owned(), host.to_ascii_lowercase().into());
-    fields.insert("schema".to_owned(), part(Some(path))?);
-    fields.insert("login".to_owned(), part(login)?);
-    fields.insert("password".to_owned(), part(password)?);
+    fields.insert("schema".to_owned(), part(Some(path)));
+    fields.insert("login".to_owned(), part(login));
+    fields.insert("password".to_owned(), part(password));
     fields.insert("port".to_owned(), port);
     if let Some(query) = query.filter(|query| !query.is_empty()) {
         let mut extra = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let read = |text: &str| unquote(&text.replace('+', " ")).ok_or_else(refuse);
-            let (name, value) = (read(name)?, read(value)?);
+            let read = |text: &str| unquote(&text.replace('+', " "));
+            let (name, value) = (read(name), read(value));
             if !name.is_ascii() || !value.is_ascii() {
                 return Err(refuse());
             }
@@ -170,19 +186,6 @@ fn fields_of_uri(uri: &str) -> PyResult<Json> {
         fields.insert("extra".to_owned(), format!("{{{}}}", extra.join(", ")).into());
     }
     Ok(Json::Object(fields))
-}
-
-/// `urllib.parse.unquote`; `None` for bytes that are no UTF-8.
-fn unquote(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(byte) = rest.bytes().next() {
-        let digits = rest.get(1..3).filter(|_| byte == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        let taken = if digits.is_some() { 3 } else { 1 };
-        bytes.push(digits.unwrap_or(byte));
-        rest = rest.get(taken..)?;
-    }
-    String::from_utf8(bytes).ok()
 }
 
 impl PyObject for ConnectionAccessor {
@@ -195,18 +198,15 @@ impl PyObject for ConnectionAccessor {
     }
 
     fn repr(&self, it: &mut dyn Interp) -> PyResult<String> {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        python::str(&last, it)
+        python::str(&self.last.value(), it)
     }
 
     fn getattr(&self, name: &str, _it: &mut dyn Interp) -> Option<PyResult> {
         match name {
             "get" => None,
-            "var" => Some(Ok(self.last.lock().unwrap_or_else(PoisonError::into_inner).clone())),
+            "var" => Some(Ok(self.last.value())),
             _ if convert::is_of_object(name) => None,
-            _ => Some(self.read(name).inspect(|value| {
-                *self.last.lock().unwrap_or_else(PoisonError::into_inner) = value.clone();
-            })),
+            _ => Some(self.read(name).inspect(|value| self.last.keep(value))),
         }
     }
 

@@ -66,7 +66,7 @@ pub fn resolve_by(document: &Json, ask: &mut Ask<'_>) -> PyResult<Answer> {
         runs_seen: 0,
     };
     match run.set_up(setup) {
-        Err(error) if error.class != "Unsupported" && error.class != "LimitExceeded" => {
+        Err(error) if !error.is_refusal() => {
             return Ok(Answer { steps: Vec::new(), setup_error: Some(error) });
         }
         other => other?,
@@ -143,7 +143,7 @@ impl Run {
                 let emits = list(step, "emit").iter().map(emit).collect::<PyResult<Vec<Emit>>>()?;
                 let ran = self.scheduler.run_task(&source(step)?, &emits, self.clock);
                 match ran {
-                    Err(error) if error.class != "Unsupported" && error.class != "LimitExceeded" => {
+                    Err(error) if !error.is_refusal() => {
                         entry.insert("error".to_owned(), error.class.to_string().into());
                         entry.insert("message".to_owned(), error.message.clone().into());
                     }

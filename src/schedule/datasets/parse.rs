@@ -7,7 +7,6 @@ use super::model::{DagState, DatasetDag, DatasetScheduler, Outlet};
 use super::timetable::next_dagrun_info;
 use crate::asset::{Asset, AssetCondition};
 use crate::python::PyResult;
-use crate::schedule::register::refused;
 use crate::timetable::DataInterval;
 
 /// A dataset as a leaf of a condition.
@@ -161,7 +160,7 @@ impl DagState {
     pub fn calculate_dates(&mut self, last: Option<DataInterval>, at: DateTime<Utc>) -> PyResult<()> {
         let info = match next_dagrun_info(self.dag.timetable.as_ref(), last, &self.dag.restriction, at) {
             Ok(info) => info,
-            Err(error) if refused(&error) => return Err(error),
+            Err(error) if error.is_refusal() => return Err(error),
             // Airflow logs it and goes on without.
             Err(_) => None,
         };

@@ -4,47 +4,48 @@ use std::any::Any;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Map, Value as Json};
 
 use crate::python::{PyErr, PyResult, Zone};
 use crate::timetable::{
-    CronDataIntervalTimetable, CronSchedule, DagRunInfo, DataInterval, Delta, DeltaDataIntervalTimetable,
-    NullTimetable, TimeRestriction, Timetable, construct, from_schedule,
+    self, CronDataIntervalTimetable, DagRunInfo, DataInterval, Delta, DeltaDataIntervalTimetable, NullTimetable,
+    TimeRestriction, Timetable, construct, from_schedule,
 };
 
 /// `CronTriggerTimetable` of 2.10: without catchup the first run is the last time before now, where 3.x waits for the next.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CronTriggerTimetable {
-    schedule: CronSchedule,
-    interval: Delta,
-}
+pub struct CronTriggerTimetable(timetable::CronTriggerTimetable);
 
 impl CronTriggerTimetable {
-    /// `CronTriggerTimetable(cron, timezone=..., interval=...)`
-    pub fn new(schedule: CronSchedule, interval: Delta) -> Self {
-        CronTriggerTimetable { schedule, interval }
+    /// That of 2.10 with the cron expression, zone and interval of the one of 3.x.
+    pub fn new(of_3: timetable::CronTriggerTimetable) -> Self {
+        CronTriggerTimetable(of_3)
     }
 }
 
 impl Timetable for CronTriggerTimetable {
     fn class_name(&self) -> &'static str {
-        "CronTriggerTimetable"
+        self.0.class_name()
     }
 
     fn module(&self) -> &'static str {
-        "airflow.timetables.trigger"
+        self.0.module()
     }
 
     fn serialize(&self) -> Json {
-        json!({"expression": self.schedule.expression(), "interval": self.interval.encode()})
+        let mut fields = self.0.serialize();
+        if let Some(fields) = fields.as_object_mut() {
+            fields.shift_remove("run_immediately");
+        }
+        fields
     }
 
     fn summary(&self) -> String {
-        self.schedule.expression().to_owned()
+        self.0.summary()
     }
 
     fn validate(&self) -> PyResult<()> {
-        self.schedule.validate()
+        self.0.validate()
     }
 
     fn next_dagrun_info(
@@ -53,8 +54,9 @@ impl Timetable for CronTriggerTimetable {
         restriction: &TimeRestriction,
         now: DateTime<Utc>,
     ) -> PyResult<Option<DagRunInfo>> {
-        let after_last = last.map(|last| self.schedule.next(last.end)).transpose()?;
-        let earliest = || restriction.earliest.map(|earliest| self.schedule.align_to_next(earliest)).transpose();
+        let schedule = self.0.schedule();
+        let after_last = last.map(|last| schedule.next(last.end)).transpose()?;
+        let earliest = || restriction.earliest.map(|earliest| schedule.align_to_next(earliest)).transpose();
         let start = if restriction.catchup {
             match after_last {
                 Some(next) => next,
@@ -64,18 +66,19 @@ impl Timetable for CronTriggerTimetable {
                 },
             }
         } else {
-            let latest = self.schedule.align_to_previous(now)?;
+            let latest = schedule.align_to_previous(now)?;
             let candidates = [after_last, earliest()?];
             candidates.into_iter().flatten().fold(latest, DateTime::max)
         };
         if restriction.latest.is_some_and(|latest| latest < start) {
             return Ok(None);
         }
-        Ok(Some(DagRunInfo::interval(self.interval.subtract(start)?, start)))
+        let interval = self.infer_manual_data_interval(start)?;
+        Ok(Some(DagRunInfo::interval(interval.start, interval.end)))
     }
 
     fn infer_manual_data_interval(&self, run_after: DateTime<Utc>) -> PyResult<DataInterval> {
-        Ok(DataInterval { start: self.interval.subtract(run_after)?, end: run_after })
+        self.0.infer_manual_data_interval(run_after)
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -129,9 +132,9 @@ pub fn time_schedule(schedule: &Json, zone: Zone) -> PyResult<Arc<dyn Timetable>
     }
     if let Some(expression) = text("cron_trigger") {
         let interval = fields.get("interval_seconds").map_or(Ok(Delta::ZERO), Delta::decode)?;
-        let timetable = CronTriggerTimetable { schedule: CronSchedule::new(expression, zone), interval };
-        timetable.validate()?;
-        return Ok(Arc::new(timetable));
+        let trigger = timetable::CronTriggerTimetable::new(expression, zone).with_interval(interval);
+        trigger.validate()?;
+        return Ok(Arc::new(CronTriggerTimetable::new(trigger)));
     }
     Err(PyErr::unsupported(format!("the schedule {schedule}")))
 }
