@@ -134,6 +134,10 @@ pub(super) fn checked(reader: &mut Reader, node: &Node, condition: AssetConditio
     Some(condition)
 }
 
+fn max_active_runs(dag: &Dag) -> usize {
+    usize::try_from(dag.max_active_runs).unwrap_or(usize::MAX)
+}
+
 /// What the constructor of a Dag checks in 2.10.
 pub(super) fn check_dag(reader: &mut Reader, dag: &Dag, schedule: Option<&Node>) {
     let dated = dag.start_date.is_some() || dag.default_args.iter().any(|(name, _)| name == "start_date");
@@ -142,14 +146,11 @@ pub(super) fn check_dag(reader: &mut Reader, dag: &Dag, schedule: Option<&Node>)
         let problem = problem.label("Airflow 2.10 raises ValueError");
         reader.problem(problem.help(format!("add `start_date` to the Dag `{}`", dag.dag_id)));
     }
-    if let Some(limit) = dag.timetable.active_runs_limit()
-        && i64::from(limit) < dag.max_active_runs
-    {
-        let (module, class) = (dag.timetable.module(), dag.timetable.class_name());
-        let message =
-            format!("Invalid max_active_runs: <class '{module}.{class}'> requires max_active_runs <= {limit}");
-        let problem = Problem::error(message, dag.schedule_place.clone()).label("Airflow 2.10 raises AirflowException");
-        reader.problem(problem.help(format!("add `max_active_runs: {limit}`")));
+    if let Err(error) = datasets::check_max_active_runs(dag.timetable.as_ref(), max_active_runs(dag)) {
+        let problem = Problem::error(error.message, dag.schedule_place.clone());
+        let problem = problem.label(format!("Airflow 2.10 raises {}", error.class));
+        let limit = dag.timetable.active_runs_limit();
+        reader.problem(problem.maybe_help(limit.map(|limit| format!("add `max_active_runs: {limit}`"))));
     }
 }
 
@@ -196,7 +197,7 @@ pub(super) fn scheduler_dag(dag: &Dag) -> DatasetDag {
         timetable: Arc::new(NullTimetable),
         condition: dag.timetable.asset_condition().map(datasets::by_uri),
         restriction: TimeRestriction { earliest: dag.start_date, latest: dag.end_date, catchup: dag.catchup },
-        max_active_runs: usize::try_from(dag.max_active_runs).unwrap_or(usize::MAX),
+        max_active_runs: max_active_runs(dag),
         is_paused: dag.is_paused,
         tasks: dag.tasks.iter().map(outlets).collect(),
     }

@@ -10,7 +10,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde_json::{Map, Value as Json};
 
 use super::folder::FolderLoader;
-use super::model::{Dag, Pipeline, Profile, Task};
+use super::model::{Dag, Pipeline, Profile, Task, is_behind};
 use super::outcome::{Origin, Outcome, RunOutcome, TaskResult};
 use super::play::{PlayError, Played, PlayedRun, play};
 use super::play_datasets::DatasetPlay;
@@ -159,9 +159,7 @@ impl<'a> Renderer<'a> {
         if !task.mapped || task.expansion_unknown() {
             return vec![self.instance(dag, task, run, None)];
         }
-        let lengths: Vec<usize> = task.expand.iter().map(|(_, items)| items.len()).collect();
-        let product = || lengths.iter().try_fold(1_usize, |all, length| all.checked_mul(*length)).unwrap_or(usize::MAX);
-        let count = task.expand_kwargs.as_ref().map_or_else(product, Vec::len);
+        let count = declared_instances(task);
         let range = match self.map_index {
             Some(index) if index < count => index..index + 1,
             Some(_) => 0..0,
@@ -185,16 +183,7 @@ impl<'a> Renderer<'a> {
             } else {
                 value.to_python().map_err(|error| failed(&field.name, &error))
             };
-            let name = field.name.clone();
-            RenderedField {
-                name,
-                file: None,
-                rendered: template,
-                given: true,
-                reads_clock: false,
-                value,
-                templates: Vec::new(),
-            }
+            RenderedField::without_template(&field.name, template, value)
         };
         let fields = task.fields.iter().filter(|field| field.value.is_some() || task.expands(&field.name)).map(field);
         TaskResult {
@@ -244,16 +233,7 @@ impl<'a> Renderer<'a> {
         let mut fields = templates.render(self.engine, &names);
         for (at, name, error) in refused {
             let value = Err(failed(&name, &error));
-            let field = RenderedField {
-                name,
-                file: None,
-                rendered: true,
-                given: true,
-                reads_clock: false,
-                value,
-                templates: Vec::new(),
-            };
-            fields.insert(at, field);
+            fields.insert(at, RenderedField::without_template(&name, true, value));
         }
         for field in &mut fields {
             let written = task.fields.iter().find(|known| known.name == field.name);
@@ -433,11 +413,14 @@ impl<'a> Renderer<'a> {
 
     /// Attributes in the task's templates whose values may be assumed.
     fn words_read(&self, dag: &Dag, task: &Task, templates: &TaskTemplates) -> Arc<Vec<&'static str>> {
-        let mut known = self.words.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.words.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (dag.dag_id.clone(), task.task_id.clone());
-        let read =
-            || attributes_read(&templates.environment, &templates.template_ext, &templates.fields, &ASSUMED_WORDS);
-        known.entry(key).or_insert_with(|| Arc::new(read())).clone()
+        if let Some(read) = known().get(&key) {
+            return read.clone();
+        }
+        // Files are read here: other tasks need not wait for them.
+        let read = attributes_read(&templates.environment, &templates.template_ext, &templates.fields, &ASSUMED_WORDS);
+        known().entry(key).or_insert_with(|| Arc::new(read)).clone()
     }
 
     /// What a template read that nobody gave.
@@ -621,25 +604,22 @@ pub fn outcome(
 }
 
 /// How many instances a mapped task has.
-pub(super) fn declared_instances(task: &Task) -> i64 {
-    if let Some(indexes) = &task.expand_kwargs {
-        return i64::try_from(indexes.len()).unwrap_or(i64::MAX);
-    }
-    let lengths = task.expand.iter().map(|(_, items)| i64::try_from(items.len()).unwrap_or(i64::MAX));
-    lengths.fold(1, i64::saturating_mul)
+pub(super) fn declared_instances(task: &Task) -> usize {
+    let product = || task.expand.iter().fold(1, |all: usize, (_, items)| all.saturating_mul(items.len()));
+    task.expand_kwargs.as_ref().map_or_else(product, Vec::len)
 }
 
 /// The value of an expanded argument at a map index: the last argument turns fastest.
 fn expanded(task: &Task, field: &str, mut index: usize) -> Option<FieldValue> {
     if let Some(indexes) = &task.expand_kwargs {
-        let is = |name: &str| name == field || name == field.trim_start_matches('_');
-        return indexes.get(index)?.iter().find(|(name, _)| is(name)).map(|(_, value)| value.clone());
+        let given = indexes.get(index)?.iter().find(|(name, _)| is_behind(name, field));
+        return given.map(|(_, value)| value.clone());
     }
     for (name, items) in task.expand.iter().rev() {
         if items.is_empty() {
             return None;
         }
-        if name == field || name == field.trim_start_matches('_') {
+        if is_behind(name, field) {
             return items.get(index % items.len()).cloned();
         }
         index /= items.len();

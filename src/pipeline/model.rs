@@ -219,12 +219,17 @@ impl Dag {
     }
 }
 
+/// Whether a field of that name takes its value from an argument: the attribute may have a leading underscore.
+pub(super) fn is_behind(argument: &str, field: &str) -> bool {
+    argument == field || argument == field.trim_start_matches('_')
+}
+
 impl Task {
     /// Whether the argument of that name, or behind the attribute of that name, has a value of its own at some map index.
     pub fn expands(&self, argument: &str) -> bool {
-        let is = |name: &str| name == argument || name == argument.trim_start_matches('_');
-        let by_index = self.expand_kwargs.iter().flatten().flatten();
-        self.expand.iter().any(|(name, _)| is(name)) || by_index.into_iter().any(|(name, _)| is(name))
+        let mut by_index = self.expand_kwargs.iter().flatten().flatten();
+        self.expand.iter().any(|(name, _)| is_behind(name, argument))
+            || by_index.any(|(name, _)| is_behind(name, argument))
     }
 
     /// True when the task is mapped over what only a run can tell: how many map indexes there are is not known.

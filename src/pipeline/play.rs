@@ -110,6 +110,19 @@ pub fn play(pipeline: &Pipeline, scenario: &Scenario) -> Result<Played, PlayErro
     })
 }
 
+/// The time of an event that says when it happens: never before what happened already.
+pub(super) fn event_time(at: DateTime<Utc>, clock: DateTime<Utc>) -> Result<DateTime<Utc>, PyErr> {
+    if at < clock {
+        return Err(PyErr::unsupported(format!(
+            "an event at {}: the clock already stands at {}",
+            isoformat(at),
+            isoformat(clock)
+        ))
+        .with_hint("steps happen in the order they are written"));
+    }
+    Ok(at)
+}
+
 /// Where the clock must stand so that the next step happens at an instant.
 pub(super) fn before(at: DateTime<Utc>, clock: DateTime<Utc>) -> Result<DateTime<Utc>, PyErr> {
     let before = at - Duration::seconds(1);
@@ -184,16 +197,7 @@ impl<'a> Player<'a> {
 
     fn emit(&mut self, emit: &Emit) -> Result<(), PlayError> {
         if let Some(at) = emit.at {
-            if at < self.clock {
-                return Err(PyErr::unsupported(format!(
-                    "an event at {}: the clock already stands at {}",
-                    isoformat(at),
-                    isoformat(self.clock)
-                ))
-                .with_hint("steps happen in the order they are written")
-                .into());
-            }
-            self.clock = at;
+            self.clock = event_time(at, self.clock)?;
         }
         let change = AssetChange {
             asset: emit.asset.clone(),

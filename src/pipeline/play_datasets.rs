@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json, json};
 use super::datasets::scheduler_dag;
 use super::model::{Dag, Pipeline};
 use super::outcome::{Origin, PendingAsset, PendingOutcome};
-use super::play::{PlayError, Played, PlayedRun, ProducerFacts, before};
+use super::play::{PlayError, Played, PlayedRun, ProducerFacts, before, event_time};
 use super::scenario::{Action, Emit, ProducerRun, Scenario, SourceRun, TaskOutcome};
 use crate::asset::{AssetKey, EventSource};
 use crate::context::airflow2::TaskRow;
@@ -162,15 +162,7 @@ impl<'a> Player<'a> {
 
     fn emit(&mut self, emit: &Emit) -> PyResult<()> {
         if let Some(at) = emit.at {
-            if at < self.clock {
-                return Err(PyErr::unsupported(format!(
-                    "an event at {}: the clock already stands at {}",
-                    isoformat(at),
-                    isoformat(self.clock)
-                ))
-                .with_hint("steps happen in the order they are written"));
-            }
-            self.clock = at;
+            self.clock = event_time(at, self.clock)?;
         }
         if let Some(source) = &emit.source {
             let known = |run: &&DatasetRun| run.dag_id == source.dag_id && run.run_id == source.run_id;

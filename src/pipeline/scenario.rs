@@ -80,8 +80,6 @@ pub struct SourceRun {
     pub dag_id: String,
     /// The run.
     pub run_id: String,
-    /// The emitting task.
-    pub task_id: String,
     /// Its logical date; the start of the data interval unless it is written.
     pub logical_date: DateTime<Utc>,
     /// Start of its data interval.
@@ -435,7 +433,6 @@ fn source_run(reader: &mut Reader, node: &Node) -> Option<SourceRun> {
     Some(SourceRun {
         dag_id: text("dag_id")?,
         run_id: text("run_id")?,
-        task_id: text("task_id")?,
         logical_date: logical.unwrap_or(start),
         data_interval_start: start,
         data_interval_end: end,

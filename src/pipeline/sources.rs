@@ -28,10 +28,9 @@ pub(super) fn attributes_read<'w>(
     let load = |name: &str| environment.loader.as_ref().and_then(|loader| loader.load(name).ok());
     let mut queue: Vec<String> = Vec::new();
     for text in texts {
-        match load(&text).filter(|_| template_ext.iter().any(|ending| text.ends_with(ending.as_str()))) {
-            Some(file) => queue.push(file.to_string()),
-            None => queue.push(text),
-        }
+        let is_file = template_ext.iter().any(|ending| text.ends_with(ending.as_str()));
+        let file = if is_file { load(&text) } else { None };
+        queue.push(file.map_or(text, |file| file.to_string()));
     }
     let mut seen: Vec<String> = Vec::new();
     let mut found: Vec<&str> = Vec::new();

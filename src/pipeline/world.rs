@@ -74,7 +74,7 @@ impl Renderer<'_> {
             }),
             max_tries: scenario_ti("max_tries").unwrap_or(task.retries),
             map_index_template: argument(task, "map_index_template").map(str::to_owned),
-            expanded: if task.mapped { Some(declared_instances(task)) } else { None },
+            expanded: task.mapped.then(|| i64::try_from(declared_instances(task)).unwrap_or(i64::MAX)),
             task_params: task.params.clone(),
             inlets: task.inlets.iter().filter_map(item).collect(),
             outlets: task.outlets.iter().filter_map(item).collect(),

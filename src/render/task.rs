@@ -64,6 +64,14 @@ pub struct RenderedField {
     pub templates: Vec<String>,
 }
 
+impl RenderedField {
+    /// A field for which no template was run: its plain value (`rendered` false), or why none can be.
+    pub fn without_template(name: &str, rendered: bool, value: Result<Value, Box<FieldError>>) -> Self {
+        let (name, templates) = (name.to_owned(), Vec::new());
+        RenderedField { name, file: None, rendered, given: true, reads_clock: false, value, templates }
+    }
+}
+
 /// The template fields of one task, and the environment of its Dag.
 #[derive(Debug, Clone)]
 pub struct TaskTemplates {
@@ -107,17 +115,7 @@ impl TaskTemplates {
             })
         };
         if !value.truth() {
-            let value = value.to_python().map_err(fail);
-            let name = name.to_owned();
-            return RenderedField {
-                name,
-                file: None,
-                rendered: false,
-                given: true,
-                reads_clock: false,
-                value,
-                templates: Vec::new(),
-            };
+            return RenderedField::without_template(name, false, value.to_python().map_err(fail));
         }
         let file = match value {
             FieldValue::Str(text) if self.is_file(text) => Some(text.clone()),

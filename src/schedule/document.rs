@@ -12,7 +12,7 @@ use super::scheduler::{ConsumerDag, Scheduler};
 use super::{DagRun, MemoryStore, ScheduleError, Store};
 use crate::asset::pytext::repr;
 use crate::asset::{AssetKey, EventSource, decode_asset};
-use crate::python::PyErr;
+use crate::python::{PyErr, PyResult};
 use crate::timetable::{decode_timetable, isoformat};
 
 /// A scenario being run: its clock moves one second a step.
@@ -51,15 +51,18 @@ pub fn resolve_in(document: &Json, store: Box<dyn Store>) -> Result<Json, Schedu
     run.answer()
 }
 
-fn list<'a>(value: &'a Json, name: &str) -> &'a [Json] {
+/// The items under a name; none when it is missing.
+pub(super) fn list<'a>(value: &'a Json, name: &str) -> &'a [Json] {
     value.get(name).and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-fn malformed(what: &str) -> ScheduleError {
-    ScheduleError::Python(PyErr::unsupported(format!("a scenario document without {what}")))
+/// The error of a document that lacks something.
+pub(super) fn malformed(what: &str) -> PyErr {
+    PyErr::unsupported(format!("a scenario document without {what}"))
 }
 
-fn text<'a>(value: &'a Json, name: &str) -> Result<&'a str, ScheduleError> {
+/// The text under a name.
+pub(super) fn text<'a>(value: &'a Json, name: &str) -> PyResult<&'a str> {
     value.get(name).and_then(Json::as_str).ok_or_else(|| malformed(&format!("`{name}`")))
 }
 
@@ -122,7 +125,7 @@ impl Run {
         self.times.insert(self.clock, self.step);
         self.step += 1;
         let Some((kind, value)) = step.as_object().and_then(|map| map.iter().next()) else {
-            return Err(malformed("a step"));
+            return Err(malformed("a step").into());
         };
         let scheduler = &mut self.scheduler;
         match kind.as_str() {
@@ -158,9 +161,7 @@ impl Run {
                 self.ticks.push(json!({"runs": made}));
                 return Ok(());
             }
-            Err(ScheduleError::Python(error)) if !error.is_refusal() => {
-                error
-            }
+            Err(ScheduleError::Python(error)) if !error.is_refusal() => error,
             Err(error) => return Err(error),
         };
         let error = json!({"error": error.class, "message": error.message});
@@ -269,6 +270,16 @@ fn sort_key(row: &Json) -> (String, String, String) {
     (part("dag_id"), part("partition_key"), events.map(Json::to_string).unwrap_or_default())
 }
 
+/// The task instance that emitted an event.
+pub(super) fn event_source(value: &Json) -> PyResult<EventSource> {
+    Ok(EventSource {
+        dag_id: text(value, "dag_id")?.to_owned(),
+        task_id: text(value, "task_id")?.to_owned(),
+        run_id: text(value, "run_id")?.to_owned(),
+        map_index: value.get("map_index").and_then(Json::as_i64).unwrap_or(-1),
+    })
+}
+
 fn change(value: &Json) -> Result<AssetChange, ScheduleError> {
     let date = match optional_text(value, "partition_date")? {
         None => None,
@@ -278,12 +289,7 @@ fn change(value: &Json) -> Result<AssetChange, ScheduleError> {
     };
     let source = match value.get("source") {
         None | Some(Json::Null) => None,
-        Some(source) => Some(EventSource {
-            dag_id: text(source, "dag_id")?.to_owned(),
-            task_id: text(source, "task_id")?.to_owned(),
-            run_id: text(source, "run_id")?.to_owned(),
-            map_index: source.get("map_index").and_then(Json::as_i64).unwrap_or(-1),
-        }),
+        Some(source) => Some(event_source(source)?),
     };
     Ok(AssetChange {
         asset: asset_key(value.get("asset").ok_or_else(|| malformed("`asset`"))?)?,

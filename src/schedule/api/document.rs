@@ -9,8 +9,9 @@ use serde_json::{Map, Value as Json, json};
 use super::v2::{self, Surroundings};
 use super::{Answer, Request};
 use crate::asset::pytext::repr;
-use crate::asset::{Asset, AssetCondition, AssetKey, EventSource};
+use crate::asset::{Asset, AssetCondition, AssetKey};
 use crate::python::PyErr;
+use crate::schedule::document::{event_source, list, malformed, text};
 use crate::schedule::{AssetChange, ConsumerDag, ScheduleError, Scheduler};
 use crate::timetable::{AssetTriggeredTimetable, isoformat};
 
@@ -37,7 +38,7 @@ pub type Ask<'a> =
 /// # Errors
 /// As [`resolve`], and what `ask` refuses.
 pub fn resolve_by(document: &Json, ask: &mut Ask<'_>) -> Result<Vec<Json>, ScheduleError> {
-    let setup = document.get("setup").ok_or_else(|| wants("`setup`"))?;
+    let setup = document.get("setup").ok_or_else(|| malformed("`setup`"))?;
     let mut run = Run {
         scheduler: Scheduler::default(),
         assets: BTreeMap::new(),
@@ -60,18 +61,6 @@ struct Run {
     events_seen: i64,
 }
 
-fn wants(what: &str) -> ScheduleError {
-    PyErr::unsupported(format!("a scenario document without {what}")).into()
-}
-
-fn list<'a>(value: &'a Json, name: &str) -> &'a [Json] {
-    value.get(name).and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default()
-}
-
-fn text<'a>(value: &'a Json, name: &str) -> Result<&'a str, ScheduleError> {
-    value.get(name).and_then(Json::as_str).ok_or_else(|| wants(&format!("`{name}`")))
-}
-
 impl Run {
     fn set_up(&mut self, setup: &Json) -> Result<(), ScheduleError> {
         for definition in list(setup, "assets") {
@@ -87,7 +76,7 @@ impl Run {
             let dag_id = text(definition, "dag_id")?;
             let mut parts = Vec::new();
             for name in list(definition, "assets").iter().filter_map(Json::as_str) {
-                let asset = self.assets.get(name).ok_or_else(|| wants(&format!("the asset {name:?}")))?;
+                let asset = self.assets.get(name).ok_or_else(|| malformed(&format!("the asset {name:?}")))?;
                 parts.push(AssetCondition::Asset(asset.clone()));
             }
             let timetable = Arc::new(AssetTriggeredTimetable::new(AssetCondition::All(parts)));
@@ -107,7 +96,8 @@ impl Run {
 
     fn step(&mut self, step: &Json, ask: &mut Ask<'_>) -> Result<Json, ScheduleError> {
         if let Some(at) = step.get("at").and_then(Json::as_str) {
-            self.clock = DateTime::parse_from_rfc3339(at).map_err(|_| wants("a valid `at`"))?.to_utc().trunc_subsecs(6);
+            self.clock =
+                DateTime::parse_from_rfc3339(at).map_err(|_| malformed("a valid `at`"))?.to_utc().trunc_subsecs(6);
         }
         let mut entry = Map::new();
         match text(step, "op")? {
@@ -144,12 +134,7 @@ impl Run {
         };
         let source = match step.get("source").filter(|source| !source.is_null()) {
             None => None,
-            Some(source) => Some(EventSource {
-                dag_id: text(source, "dag_id")?.to_owned(),
-                task_id: text(source, "task_id")?.to_owned(),
-                run_id: text(source, "run_id")?.to_owned(),
-                map_index: source.get("map_index").and_then(Json::as_i64).unwrap_or(-1),
-            }),
+            Some(source) => Some(event_source(source)?),
         };
         Ok(AssetChange { extra: step.get("extra").cloned(), source, ..AssetChange::of(key) })
     }

@@ -6,7 +6,11 @@
 
 pub mod document;
 mod request;
+mod source;
 pub mod v1;
 pub mod v2;
 
 pub use request::{Answer, Request};
+
+/// What events can be ordered by, in either version.
+const ORDERS: [&str; 5] = ["source_task_id", "source_dag_id", "source_run_id", "source_map_index", "timestamp"];

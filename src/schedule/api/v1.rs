@@ -3,7 +3,8 @@
 use chrono::{DateTime, Datelike, NaiveDate, Utc};
 use serde_json::{Map, Value as Json, json};
 
-use super::{Answer, Request};
+use super::source::{self, SourceFilter};
+use super::{Answer, ORDERS, Request};
 use crate::asset::dataset_uri;
 use crate::asset::pytext::repr;
 use crate::python::{PyErr, PyResult, repr_str};
@@ -193,7 +194,12 @@ fn get_events(scheduler: &DatasetScheduler, request: &Request) -> Handled {
     let dataset_id = integer("dataset_id")?.filter(|id| *id != 0);
     let map_index = integer("source_map_index")?.filter(|index| *index != 0);
     let text = |name: &str| request.parameter(name).map(|value| value.filter(|value| !value.is_empty()));
-    let (dag_id, task_id, run_id) = (text("source_dag_id")?, text("source_task_id")?, text("source_run_id")?);
+    let filter = SourceFilter {
+        dag_id: text("source_dag_id")?,
+        task_id: text("source_task_id")?,
+        run_id: text("source_run_id")?,
+        map_index,
+    };
     let limit = match limit.unwrap_or(PAGE_LIMIT) {
         0 => PAGE_LIMIT,
         limit if limit < 0 => {
@@ -203,26 +209,19 @@ fn get_events(scheduler: &DatasetScheduler, request: &Request) -> Handled {
     };
     let order_by = request.parameter("order_by")?.unwrap_or("timestamp");
     let attribute = order_by.trim_start_matches('-');
-    let sorts = Sort::named(attribute).ok_or_else(|| {
-        bad_request(&format!("Ordering with '{attribute}' is disallowed or the attribute does not exist on the model"))
-    })?;
-    let mut events: Vec<&DatasetEvent> = scheduler
-        .events()
-        .iter()
-        .filter(|event| {
-            let source = event.source.as_ref();
-            dataset_id.is_none_or(|id| event.dataset_id == id)
-                && dag_id.is_none_or(|id| source.is_some_and(|source| source.dag_id == id))
-                && task_id.is_none_or(|id| source.is_some_and(|source| source.task_id == id))
-                && run_id.is_none_or(|id| source.is_some_and(|source| source.run_id == id))
-                && map_index.is_none_or(|index| source.map_or(-1, |source| source.map_index) == index)
-        })
-        .collect();
-    let total = events.len();
-    events.sort_by(|a, b| sorts.compare(a, b));
-    if order_by.starts_with('-') {
-        events.sort_by(|a, b| sorts.compare(b, a));
+    if !ORDERS.contains(&attribute) {
+        let text = format!("Ordering with '{attribute}' is disallowed or the attribute does not exist on the model");
+        return Err(bad_request(&text));
     }
+    let picks = |event: &&DatasetEvent| {
+        dataset_id.is_none_or(|id| event.dataset_id == id) && filter.picks(event.source.as_ref())
+    };
+    let mut events: Vec<&DatasetEvent> = scheduler.events().iter().filter(picks).collect();
+    let total = events.len();
+    events.sort_by(|a, b| {
+        let (a, b) = if order_by.starts_with('-') { (b, a) } else { (a, b) };
+        source::compare(attribute, a.source.as_ref(), b.source.as_ref()).unwrap_or(a.timestamp.cmp(&b.timestamp))
+    });
     let page = usize::try_from(offset).unwrap_or(usize::MAX);
     let count = usize::try_from(limit).unwrap_or(usize::MAX);
     let entries: Vec<Json> =
@@ -230,50 +229,10 @@ fn get_events(scheduler: &DatasetScheduler, request: &Request) -> Handled {
     Ok(Answer::new(200, json!({"dataset_events": entries, "total_entries": total})))
 }
 
-/// What events are sorted by.
-#[derive(Clone, Copy)]
-enum Sort {
-    Dag,
-    Task,
-    Run,
-    MapIndex,
-    Time,
-}
-
-impl Sort {
-    fn named(name: &str) -> Option<Self> {
-        Some(match name {
-            "source_dag_id" => Sort::Dag,
-            "source_task_id" => Sort::Task,
-            "source_run_id" => Sort::Run,
-            "source_map_index" => Sort::MapIndex,
-            "timestamp" => Sort::Time,
-            _ => return None,
-        })
-    }
-
-    fn compare(self, a: &DatasetEvent, b: &DatasetEvent) -> std::cmp::Ordering {
-        let (left, right) = (a.source.as_ref(), b.source.as_ref());
-        match self {
-            Sort::Dag => left.map(|source| &source.dag_id).cmp(&right.map(|source| &source.dag_id)),
-            Sort::Task => left.map(|source| &source.task_id).cmp(&right.map(|source| &source.task_id)),
-            Sort::Run => left.map(|source| &source.run_id).cmp(&right.map(|source| &source.run_id)),
-            Sort::MapIndex => {
-                left.map_or(-1, |source| source.map_index).cmp(&right.map_or(-1, |source| source.map_index))
-            }
-            Sort::Time => a.timestamp.cmp(&b.timestamp),
-        }
-    }
-}
-
 fn event_json(scheduler: &DatasetScheduler, event: &DatasetEvent) -> Json {
     let source = event.source.as_ref();
     let runs: Vec<Json> = scheduler.runs_of_event(event.id).map(run_json).collect();
-    let extra = match &event.extra {
-        Json::Object(extra) => Json::Object(extra.clone()),
-        Json::Null => Json::Object(Map::new()),
-        other => other.clone(),
-    };
+    let extra = if event.extra.is_null() { json!({}) } else { event.extra.clone() };
     json!({
         "created_dagruns": runs,
         "dataset_id": event.dataset_id,
@@ -281,7 +240,7 @@ fn event_json(scheduler: &DatasetScheduler, event: &DatasetEvent) -> Json {
         "extra": extra,
         "id": event.id,
         "source_dag_id": source.map(|source| &source.dag_id),
-        "source_map_index": source.map_or(-1, |source| source.map_index),
+        "source_map_index": source::map_index(source),
         "source_run_id": source.map(|source| &source.run_id),
         "source_task_id": source.map(|source| &source.task_id),
         "timestamp": isoformat(event.timestamp),

@@ -3,7 +3,8 @@
 use chrono::{DateTime, NaiveDate, NaiveDateTime, SecondsFormat, TimeZone, Utc};
 use serde_json::{Map, Value as Json, json};
 
-use super::{Answer, Request};
+use super::source::{self, SourceFilter};
+use super::{Answer, ORDERS, Request};
 use crate::asset::AssetEvent;
 use crate::python::{PyErr, repr_str};
 use crate::schedule::{AssetChange, QueueRow, ScheduleError, Scheduler};
@@ -278,11 +279,12 @@ fn get_events(scheduler: &Scheduler, around: Surroundings<'_>, request: &Request
     if !errors.is_empty() {
         return Err(invalid(errors));
     }
-    let (dag_id, task_id, run_id) = (
-        request.parameter("source_dag_id")?,
-        request.parameter("source_task_id")?,
-        request.parameter("source_run_id")?,
-    );
+    let filter = SourceFilter {
+        dag_id: request.parameter("source_dag_id")?,
+        task_id: request.parameter("source_task_id")?,
+        run_id: request.parameter("source_run_id")?,
+        map_index,
+    };
     let mut order: Vec<&str> =
         request.query.iter().filter(|(name, _)| name == "order_by").map(|(_, value)| value.as_str()).collect();
     if order.is_empty() {
@@ -292,7 +294,7 @@ fn get_events(scheduler: &Scheduler, around: Surroundings<'_>, request: &Request
         return Err(PyErr::unsupported("ordering by more than ten attributes").into());
     }
     for attribute in order.iter().map(|name| name.trim_start_matches('-')) {
-        if !["source_task_id", "source_dag_id", "source_run_id", "source_map_index", "timestamp"].contains(&attribute) {
+        if !ORDERS.contains(&attribute) {
             let text =
                 format!("Ordering with '{attribute}' is disallowed or the attribute does not exist on the model");
             return Err(detail(400, text));
@@ -303,12 +305,7 @@ fn get_events(scheduler: &Scheduler, around: Surroundings<'_>, request: &Request
     let mut events = Vec::new();
     for id in scheduler.store().events_between(&ids, &[], None, DateTime::<Utc>::MAX_UTC)? {
         let Some(event) = scheduler.event(id)? else { continue };
-        let source = event.source.as_ref();
-        let matches = dag_id.is_none_or(|id| source.is_some_and(|source| source.dag_id == id))
-            && task_id.is_none_or(|id| source.is_some_and(|source| source.task_id == id))
-            && run_id.is_none_or(|id| source.is_some_and(|source| source.run_id == id))
-            && map_index.is_none_or(|index| source.map_or(-1, |source| source.map_index) == index);
-        if matches {
+        if filter.picks(event.source.as_ref()) {
             events.push(event);
         }
     }
@@ -328,16 +325,8 @@ fn get_events(scheduler: &Scheduler, around: Surroundings<'_>, request: &Request
 }
 
 fn compare(name: &str, a: &AssetEvent, b: &AssetEvent) -> std::cmp::Ordering {
-    let (left, right) = (a.source.as_ref(), b.source.as_ref());
-    let ascending = match name.trim_start_matches('-') {
-        "source_dag_id" => left.map(|source| &source.dag_id).cmp(&right.map(|source| &source.dag_id)),
-        "source_task_id" => left.map(|source| &source.task_id).cmp(&right.map(|source| &source.task_id)),
-        "source_run_id" => left.map(|source| &source.run_id).cmp(&right.map(|source| &source.run_id)),
-        "source_map_index" => {
-            left.map_or(-1, |source| source.map_index).cmp(&right.map_or(-1, |source| source.map_index))
-        }
-        _ => a.timestamp.cmp(&b.timestamp),
-    };
+    let by_source = source::compare(name.trim_start_matches('-'), a.source.as_ref(), b.source.as_ref());
+    let ascending = by_source.unwrap_or(a.timestamp.cmp(&b.timestamp));
     if name.starts_with('-') { ascending.reverse() } else { ascending }
 }
 
@@ -358,7 +347,7 @@ fn event_json(scheduler: &Scheduler, around: Surroundings<'_>, event: &AssetEven
         "source_task_id": source.map(|source| &source.task_id),
         "source_dag_id": source.map(|source| &source.dag_id),
         "source_run_id": source.map(|source| &source.run_id),
-        "source_map_index": source.map_or(-1, |source| source.map_index),
+        "source_map_index": source::map_index(source),
         "created_dagruns": [],
         "timestamp": timestamp(event.timestamp),
         "partition_key": event.partition_key,

@@ -8,11 +8,12 @@ use serde_json::{Map, Value as Json, json};
 use super::model::{DatasetDag, DatasetEvent, DatasetRun, DatasetScheduler, DatasetTask, Outlet, RegisterChange};
 use super::outlets::{Emit, EventKey};
 use super::parse::leaf;
-use super::timetable::time_schedule;
+use super::timetable::{check_max_active_runs, time_schedule};
 use crate::asset::pytext::repr;
-use crate::asset::{AssetAlias, AssetCondition, EventSource, dataset_uri};
+use crate::asset::{AssetAlias, AssetCondition, dataset_uri};
 use crate::python::{PyErr, PyResult, Zone};
 use crate::schedule::api::{self, Request};
+use crate::schedule::document::{event_source, list, malformed, text};
 use crate::timetable::{DataInterval, NullTimetable, TimeRestriction, Timetable, isoformat};
 
 /// The clock until the first step that sets it.
@@ -56,7 +57,7 @@ pub type Ask<'a> = dyn FnMut(&mut DatasetScheduler, &Request, DateTime<Utc>) -> 
 /// # Errors
 /// As [`resolve`], and what `ask` refuses.
 pub fn resolve_by(document: &Json, ask: &mut Ask<'_>) -> PyResult<Answer> {
-    let setup = document.get("setup").ok_or_else(|| wants("`setup`"))?;
+    let setup = document.get("setup").ok_or_else(|| malformed("`setup`"))?;
     let mut run = Run {
         scheduler: DatasetScheduler::default(),
         dags: Vec::new(),
@@ -75,18 +76,6 @@ pub fn resolve_by(document: &Json, ask: &mut Ask<'_>) -> PyResult<Answer> {
     Ok(Answer { steps, setup_error: None })
 }
 
-fn wants(what: &str) -> PyErr {
-    PyErr::unsupported(format!("a scenario document without {what}"))
-}
-
-fn list<'a>(value: &'a Json, name: &str) -> &'a [Json] {
-    value.get(name).and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default()
-}
-
-fn text<'a>(value: &'a Json, name: &str) -> PyResult<&'a str> {
-    value.get(name).and_then(Json::as_str).ok_or_else(|| wants(&format!("`{name}`")))
-}
-
 fn texts<'a>(value: &'a Json, name: &str) -> Vec<&'a str> {
     list(value, name).iter().filter_map(Json::as_str).collect()
 }
@@ -94,7 +83,7 @@ fn texts<'a>(value: &'a Json, name: &str) -> Vec<&'a str> {
 fn instant(text: &str) -> PyResult<DateTime<Utc>> {
     match DateTime::parse_from_rfc3339(text) {
         Ok(at) => Ok(at.to_utc().trunc_subsecs(6)),
-        Err(_) => Err(wants(&format!("a valid date in place of {text:?}"))),
+        Err(_) => Err(malformed(&format!("a valid date in place of {text:?}"))),
     }
 }
 
@@ -141,7 +130,7 @@ impl Run {
             }
             "task" => {
                 let emits = list(step, "emit").iter().map(emit).collect::<PyResult<Vec<Emit>>>()?;
-                let ran = self.scheduler.run_task(&source(step)?, &emits, self.clock);
+                let ran = self.scheduler.run_task(&event_source(step)?, &emits, self.clock);
                 match ran {
                     Err(error) if !error.is_refusal() => {
                         entry.insert("error".to_owned(), error.class.to_string().into());
@@ -188,7 +177,7 @@ impl Run {
         let change = RegisterChange {
             uri,
             extra: step.get("extra").cloned().unwrap_or_default(),
-            source: step.get("source").filter(|source| !source.is_null()).map(source).transpose()?,
+            source: step.get("source").filter(|source| !source.is_null()).map(event_source).transpose()?,
             aliases,
         };
         Ok(self.scheduler.register_dataset_change(&change, self.clock).is_some())
@@ -199,7 +188,7 @@ impl Run {
         for dag_id in texts(step, "dag_ids") {
             let index = self.dags.iter().position(|dag| dag.dag_id == dag_id);
             let found = index.and_then(|index| Some((self.dags.get_mut(index)?, *self.zones.get(index)?)));
-            let Some((dag, zone)) = found else { return Err(wants(&format!("the Dag {dag_id:?}"))) };
+            let Some((dag, zone)) = found else { return Err(malformed(&format!("the Dag {dag_id:?}"))) };
             if let Some(new) = step.get("new_schedules").and_then(|schedules| schedules.get(dag_id)) {
                 (dag.timetable, dag.condition) = schedule(new, zone)?;
             }
@@ -283,31 +272,12 @@ fn existing_run(definition: &Json) -> PyResult<DatasetRun> {
     })
 }
 
-fn source(value: &Json) -> PyResult<EventSource> {
-    Ok(EventSource {
-        dag_id: text(value, "dag_id")?.to_owned(),
-        task_id: text(value, "task_id")?.to_owned(),
-        run_id: text(value, "run_id")?.to_owned(),
-        map_index: value.get("map_index").and_then(Json::as_i64).unwrap_or(-1),
-    })
-}
-
 fn dag(definition: &Json, zone: Zone) -> PyResult<DatasetDag> {
     let (timetable, condition) = schedule(definition.get("schedule").unwrap_or(&Json::Null), zone)?;
     let flag = |name: &str| definition.get(name).and_then(Json::as_bool).unwrap_or(false);
     let max_active_runs = definition.get("max_active_runs").and_then(Json::as_u64).unwrap_or(16);
-    if let Some(limit) = timetable.active_runs_limit()
-        && u64::from(limit) < max_active_runs
-    {
-        return Err(PyErr::new(
-            "AirflowException",
-            format!(
-                "Invalid max_active_runs: <class '{}.{}'> requires max_active_runs <= {limit}",
-                timetable.module(),
-                timetable.class_name()
-            ),
-        ));
-    }
+    let max_active_runs = usize::try_from(max_active_runs).unwrap_or(usize::MAX);
+    check_max_active_runs(timetable.as_ref(), max_active_runs)?;
     let mut tasks = Vec::new();
     for task in list(definition, "tasks") {
         let outlets = list(task, "outlets").iter().map(outlet).collect::<PyResult<Vec<Outlet>>>()?;
@@ -322,7 +292,7 @@ fn dag(definition: &Json, zone: Zone) -> PyResult<DatasetDag> {
             latest: optional_instant(definition, "end_date")?,
             catchup: flag("catchup"),
         },
-        max_active_runs: usize::try_from(max_active_runs).unwrap_or(usize::MAX),
+        max_active_runs,
         is_paused: flag("is_paused"),
         tasks,
     })
@@ -348,7 +318,7 @@ fn schedule(value: &Json, zone: Zone) -> PyResult<(Arc<dyn Timetable>, Option<As
                 AssetCondition::All(items.iter().map(|item| condition(item, 0)).collect::<PyResult<_>>()?)
             }
             Some(expression) => condition(expression, 0)?,
-            None => return Err(wants("`datasets`")),
+            None => return Err(malformed("`datasets`")),
         };
         if matches!(datasets, AssetCondition::Alias(_)) {
             // Airflow cannot evaluate it: NotImplementedError, in the Dag processor and in every pass.
@@ -392,7 +362,7 @@ fn outlet(value: &Json) -> PyResult<Outlet> {
 
 fn emit(value: &Json) -> PyResult<Emit> {
     let Some((kind, fields)) = value.as_object().and_then(|map| map.iter().next()) else {
-        return Err(wants("something in `emit`"));
+        return Err(malformed("something in `emit`"));
     };
     let flag = |name: &str| fields.get(name).and_then(Json::as_bool).unwrap_or(false);
     let extra = fields.get("extra").cloned().unwrap_or_default();

@@ -18,4 +18,4 @@ pub use model::{
 };
 pub use outlets::{Emit, EventKey};
 pub use parse::by_uri;
-pub use timetable::{CronTriggerTimetable, next_dagrun_info, time_schedule};
+pub use timetable::{CronTriggerTimetable, check_max_active_runs, next_dagrun_info, time_schedule};

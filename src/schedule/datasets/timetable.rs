@@ -106,6 +106,21 @@ pub fn next_dagrun_info(
     timetable.next_dagrun_info(last, restriction, now)
 }
 
+/// What the constructor of a Dag checks: a timetable may allow fewer runs at once than the Dag asks for.
+///
+/// # Errors
+/// `AirflowException` when it does.
+pub fn check_max_active_runs(timetable: &dyn Timetable, max_active_runs: usize) -> PyResult<()> {
+    let (module, class) = (timetable.module(), timetable.class_name());
+    match timetable.active_runs_limit() {
+        Some(limit) if usize::try_from(limit).is_ok_and(|limit| limit < max_active_runs) => Err(PyErr::new(
+            "AirflowException",
+            format!("Invalid max_active_runs: <class '{module}.{class}'> requires max_active_runs <= {limit}"),
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The timetable of `schedule=` in 2.10: `None`, a preset or cron string (which makes data intervals), or one of the mappings
 /// `{"timedelta_seconds": n}`, `{"cron": expr, "timezone": tz}` (CronDataIntervalTimetable) and
 /// `{"cron_trigger": expr, "timezone": tz, "interval_seconds": n}`.
