@@ -127,3 +127,39 @@ fn next_ds_goes_away() {
         assert_eq!(both["ok"], "2026-11-03 20261103T000000", "{profile}: {both}");
     }
 }
+
+/// `urllib.parse.unquote` takes two hexadecimal digits and nothing else; bytes that are no UTF-8 become U+FFFD.
+#[test]
+fn connection_uris_are_decoded_as_python_does() {
+    let engine = Engine::new();
+    let mut run = daily_run("airflow-2.10");
+    run["connections"] = json!({"x": "http://u%+1:p%ff%e4b%4@h/%41s?a=%+1"});
+    let template = "{{ conn.x.login }} {{ conn.x.password }} {{ conn.x.schema }} {{ conn.x.extra }}";
+    let request = json!({"profile": "airflow-2.10", "template": template, "run": run});
+    let answer = Json::Object(request::answer(&engine, &request));
+    assert_eq!(answer["ok"], "u%+1 p\u{fffd}\u{fffd}b%4 As {\"a\": \"% 1\"}", "{answer}");
+}
+
+/// What exists and cannot be read is no variable that does not exist: a default must not take its place.
+#[test]
+fn variables_that_cannot_be_read_are_refused() {
+    let engine = Engine::new();
+    let mut run = daily_run("airflow-2.10");
+    run["variables"] = json!({"x": partita::run::unreadable("the variable `x` is encrypted", "give the key")});
+    for template in ["{{ var.value.x }}", "{{ var.value.get('x', 'default') }}", "{{ var.json.get('x', 1) }}"] {
+        let request = json!({"profile": "airflow-2.10", "template": template, "run": run});
+        let answer = Json::Object(request::answer(&engine, &request));
+        assert_eq!(answer["error"]["kind"], "Unsupported", "{answer}");
+        assert_eq!(answer["error"]["message"], "the variable `x` is encrypted", "{answer}");
+    }
+}
+
+#[test]
+fn event_accessors_are_no_keys() {
+    let engine = Engine::new();
+    for (name, class) in [("inlet_events", "InletEventsAccessors"), ("outlet_events", "OutletEventAccessors")] {
+        let answer = ask(&engine, "airflow-2.10", &format!("{{{{ {{{name}: 1}} }}}}"));
+        assert_eq!(answer["error"]["kind"], "TypeError", "{answer}");
+        assert_eq!(answer["error"]["message"], format!("unhashable type: '{class}'"), "{answer}");
+    }
+}

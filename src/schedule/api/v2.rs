@@ -1,5 +1,7 @@
 //! The API of Airflow 3.3: `airflow.api_fastapi.core_api.routes.public.assets`.
 
+use std::collections::HashSet;
+
 use chrono::{DateTime, NaiveDate, NaiveDateTime, SecondsFormat, TimeZone, Utc};
 use serde_json::{Map, Value as Json, json};
 
@@ -317,8 +319,13 @@ fn get_events(scheduler: &Scheduler, around: Surroundings<'_>, request: &Request
     let total = events.len();
     let take = usize::try_from(limit.unwrap_or(DEFAULT_LIMIT).min(MAXIMUM_LIMIT)).unwrap_or_default();
     let skip = usize::try_from(offset.unwrap_or(0)).unwrap_or_default();
+    let consumed: HashSet<i64> = scheduler.runs()?.into_iter().flat_map(|run| run.run.events).collect();
     let mut entries = Vec::new();
     for event in events.iter().skip(skip).take(take) {
+        if consumed.contains(&event.id) {
+            // The answer names start and end of those runs, which the queue does not know.
+            return Err(PyErr::unsupported("an event that Dag runs consumed").into());
+        }
         entries.push(event_json(scheduler, around, event)?);
     }
     Ok(Answer::new(200, json!({"asset_events": entries, "total_entries": total})))
@@ -330,11 +337,8 @@ fn compare(name: &str, a: &AssetEvent, b: &AssetEvent) -> std::cmp::Ordering {
     if name.starts_with('-') { ascending.reverse() } else { ascending }
 }
 
+/// An event that no run consumed.
 fn event_json(scheduler: &Scheduler, around: Surroundings<'_>, event: &AssetEvent) -> Result<Json, Stop> {
-    if scheduler.runs()?.iter().any(|run| run.run.events.contains(&event.id)) {
-        // The answer names start and end of those runs, which the queue does not know.
-        return Err(PyErr::unsupported("an event that Dag runs consumed").into());
-    }
     let asset = scheduler.store().asset(&event.asset)?;
     let source = event.source.as_ref();
     Ok(json!({
