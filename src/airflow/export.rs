@@ -62,7 +62,7 @@ pub fn with_values(imported: Imported, values: &Values, secrets: bool) -> Result
     if added.is_empty() {
         return Ok(imported);
     }
-    let Imported { document, files, mut findings, .. } = imported;
+    let Imported { document, files, mut findings, needs, .. } = imported;
     let document = format!("{}\n{}", document.trim_end(), yaml::write(&added, true));
     if !masked.is_empty() {
         let finding = Finding::new(Gravity::Note, format!("written as {MASK}: {}", masked.join(", ")));
@@ -72,7 +72,7 @@ pub fn with_values(imported: Imported, values: &Values, secrets: bool) -> Result
         findings.push(Finding::new(Gravity::Needed, format!("{text}: written as {MASK}")));
     }
     let pipeline = super::read(&document, &imported.pipeline.root, &files, None)?;
-    Ok(Imported { pipeline, document, files, findings })
+    Ok(Imported { pipeline, document, files, findings, needs })
 }
 
 /// The JSON of an extra with what is sensitive in it masked; text that is no JSON object is masked as a whole.

@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value as Json, json};
 
 use crate::context::StoredEvent;
+use crate::context::masker::Secrets;
 
 /// A Dag run with its task instances.
 #[derive(Debug, Clone)]
@@ -76,6 +77,27 @@ pub struct Values {
     pub unreadable: Vec<String>,
 }
 
+impl Values {
+    /// What is secret in them.
+    pub fn secrets(&self) -> Secrets {
+        let mut secrets = Secrets::default();
+        self.connections.values().for_each(|connection| secrets.add_connection(connection));
+        secrets.add_named(&self.variables);
+        secrets
+    }
+}
+
+/// Which runs of a Dag.
+#[derive(Debug, Clone, Default)]
+pub struct RunFilter {
+    /// The run of this id.
+    pub run_id: Option<String>,
+    /// Runs of this partition.
+    pub partition_key: Option<String>,
+    /// Only runs that have rendered fields, as far as the source knows before it is asked for each.
+    pub rendered: bool,
+}
+
 /// Rows that only some templates read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Needs {
@@ -86,9 +108,18 @@ pub struct Needs {
 }
 
 impl Needs {
+    /// Everything there is.
+    pub const ALL: Needs = Needs { xcom: true, previous: true };
+
     /// What templates of this text, a serialized Dag, may read.
     pub fn of(text: &str) -> Self {
         Needs { xcom: text.contains("xcom") || text.contains("XCom"), previous: text.contains("prev_") }
+    }
+
+    /// What either reads.
+    #[must_use]
+    pub fn or(self, other: Needs) -> Self {
+        Needs { xcom: self.xcom || other.xcom, previous: self.previous || other.previous }
     }
 }
 
@@ -101,29 +132,29 @@ pub struct Surrounding {
     pub dag_runs: Arc<Vec<Json>>,
 }
 
-/// Adds an XCom to those of a run; `index` is -1 for a task that is not mapped. Those of a mapped task come by index.
-pub fn add_xcom(run: &mut Map<String, Json>, task_id: &str, key: &str, index: i64, value: Json) {
-    let keys = run.entry(task_id).or_insert_with(|| Json::Object(Map::new()));
-    let Some(keys) = keys.as_object_mut() else { return };
-    let Ok(index) = usize::try_from(index) else {
-        keys.insert(key.to_owned(), value);
-        return;
-    };
-    let mapped = keys.entry(key).or_insert_with(|| json!({"__mapped__": []}));
-    if let Some(items) = mapped.get_mut("__mapped__").and_then(Json::as_array_mut) {
-        // An index without a row is an XCom that is not there; a list cannot say so.
-        if index == items.len() {
-            items.push(value);
-        } else {
-            *mapped = crate::run::unreadable(
-                &format!("the XComs `{key}` of the mapped task `{task_id}` have gaps"),
-                "not every map index returned a value",
-            );
+impl StoredRun {
+    /// Adds an XCom to those of a run; `index` is -1 for a task that is not mapped. Those of a mapped task come by index.
+    pub fn add_xcom(run: &mut Map<String, Json>, task_id: &str, key: &str, index: i64, value: Json) {
+        let keys = run.entry(task_id).or_insert_with(|| Json::Object(Map::new()));
+        let Some(keys) = keys.as_object_mut() else { return };
+        let Ok(index) = usize::try_from(index) else {
+            keys.insert(key.to_owned(), value);
+            return;
+        };
+        let mapped = keys.entry(key).or_insert_with(|| json!({"__mapped__": []}));
+        if let Some(items) = mapped.get_mut("__mapped__").and_then(Json::as_array_mut) {
+            // An index without a row is an XCom that is not there; a list cannot say so.
+            if index == items.len() {
+                items.push(value);
+            } else {
+                *mapped = crate::run::unreadable(
+                    &format!("the XComs `{key}` of the mapped task `{task_id}` have gaps"),
+                    "not every map index returned a value",
+                );
+            }
         }
     }
-}
 
-impl StoredRun {
     /// The run document of one of its task instances, in the form that `--run` takes.
     pub fn document(&self, instance: Option<&StoredInstance>, values: &Values) -> Json {
         let mut document = json!({

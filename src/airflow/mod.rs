@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
+use serde_json::Value as Json;
 
 use crate::pipeline::{self, Pipeline, Problem, Profile, yaml};
 
@@ -19,17 +20,15 @@ pub mod dags;
 pub mod db;
 mod error;
 pub mod export;
-#[cfg_attr(
-    not(all(feature = "api", any(feature = "sqlite", feature = "postgres"))),
-    allow(dead_code, unused_imports, reason = "for the sources this build has not")
-)]
 mod metadata;
+mod queue;
 pub mod serialized;
 pub mod sweep;
 pub mod verify;
 
 pub use error::SourceError;
-pub use metadata::{Needs, PreviousRun, StoredInstance, StoredRun, Surrounding, Values};
+pub use metadata::{Needs, PreviousRun, RunFilter, StoredInstance, StoredRun, Surrounding, Values};
+pub use queue::{PendingPartition, Queue, scheduler};
 pub use serialized::SerializedDag;
 
 /// Where files of templates are looked for: what serialized Dags do not hold.
@@ -52,6 +51,8 @@ pub struct Imported {
     pub files: Vec<(Utf8PathBuf, String)>,
     /// What could not be taken over, or needs the author's help.
     pub findings: Vec<Finding>,
+    /// What each Dag's templates may read, files that they may include among them.
+    pub needs: BTreeMap<String, Needs>,
 }
 
 impl Imported {
@@ -198,7 +199,14 @@ pub fn import(dags: &[SerializedDag], folders: &Folders) -> Result<Imported, Imp
     let root = Utf8PathBuf::from(name);
     let pipeline = read(&converted.document, &root, &converted.files, None)?;
     converted.verify(&pipeline)?;
-    Ok(Imported { pipeline, document: converted.document, files: converted.files, findings: converted.findings })
+    let of_files = converted.files.iter().fold(Needs::default(), |all, (_, text)| all.or(Needs::of(text)));
+    let mut needs = BTreeMap::new();
+    for dag in dags {
+        let of_dag = Needs::of(&Json::from(dag.dag.clone()).to_string())
+            .or(Needs::of(&Json::from(dag.extra.clone()).to_string()));
+        needs.insert(dag.dag_id()?.to_owned(), of_dag.or(of_files));
+    }
+    Ok(Imported { pipeline, document: converted.document, files: converted.files, findings: converted.findings, needs })
 }
 
 /// Reads the pipeline of a text and templates in memory, as if they were a folder at `root`.

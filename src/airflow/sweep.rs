@@ -8,7 +8,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde_json::Value as Json;
 
 use super::verify::{Known, Verdict, Verified, verify};
-use super::{Needs, SourceError, StoredInstance, StoredRun, Surrounding, Values};
+use super::{Needs, Queue, RunFilter, SourceError, StoredInstance, StoredRun, Surrounding, Values};
 use crate::jinja::Engine;
 use crate::pipeline::Pipeline;
 
@@ -17,11 +17,44 @@ pub type Page = (Vec<StoredRun>, Option<i64>);
 
 /// Where runs come from: a metadata database or the REST API.
 pub trait Runs {
-    /// The runs of a Dag that have rendered fields, a page at a time: `after` is what the page before returned, 0 at first.
+    /// Where it is, without a password.
+    fn name(&self) -> String;
+
+    /// The ids of the Dags it has, sorted.
     ///
     /// # Errors
     /// A source that cannot be read.
-    fn rendered_runs(&mut self, dag_id: &str, needs: Needs, after: i64) -> Result<Page, SourceError>;
+    fn dag_ids(&mut self) -> Result<Vec<String>, SourceError>;
+
+    /// The ids of the Dags that may have rendered fields, sorted.
+    ///
+    /// # Errors
+    /// A source that cannot be read.
+    fn rendered_dags(&mut self) -> Result<Vec<String>, SourceError>;
+
+    /// The ids of a Dag's runs, newest first, so many at most.
+    ///
+    /// # Errors
+    /// A source that cannot be read.
+    fn run_ids(&mut self, dag_id: &str, most: usize) -> Result<Vec<String>, SourceError>;
+
+    /// Runs of a Dag, oldest first, a page at a time: `after` is what the page before returned, 0 at first.
+    ///
+    /// # Errors
+    /// A source that cannot be read, or that does not hold what Airflow writes there.
+    fn runs(&mut self, dag_id: &str, filter: &RunFilter, needs: Needs, after: i64) -> Result<Page, SourceError>;
+
+    /// Every variable and connection. What cannot be read is named, and refused when a template asks for it.
+    ///
+    /// # Errors
+    /// A source that cannot be read.
+    fn values(&mut self) -> Result<Values, SourceError>;
+
+    /// What waits for more events; `None` when the source does not tell.
+    ///
+    /// # Errors
+    /// A source that cannot be read.
+    fn queue(&mut self) -> Result<Option<Queue>, SourceError>;
 
     /// Events and the runs behind them, as far as templates of this text read them.
     ///
@@ -35,6 +68,12 @@ pub trait Runs {
     /// A source that cannot be read.
     fn serialized(&mut self, dag_id: &str, version: Option<&str>) -> Result<Option<SerializedRow>, SourceError>;
 
+    /// The latest version of each of these Dags; of all Dags that are not stale without any.
+    ///
+    /// # Errors
+    /// As [`Runs::serialized`].
+    fn latest_dags(&mut self, dag_ids: &[String]) -> Result<Vec<SerializedRow>, SourceError>;
+
     /// What templates of this text read and the source does not tell; `None` when it tells everything.
     fn untold(&self, text: &str) -> Option<String>;
 }
@@ -44,9 +83,7 @@ pub trait Runs {
 pub struct SerializedRow {
     /// The Dag.
     pub dag_id: String,
-    /// The Dag version it belongs to.
-    pub version: String,
-    /// Its number, from 1.
+    /// The number of its version, from 1.
     pub number: i64,
     /// `serialized_dag.data`, decompressed.
     pub data: Json,
@@ -116,10 +153,11 @@ pub fn sweep(
 ) -> Result<Summary, SourceError> {
     let engine = Engine::new();
     let mut summary = Summary::default();
+    let rendered = RunFilter { rendered: true, ..RunFilter::default() };
     for dag_id in dag_ids {
         let mut definitions: BTreeMap<Option<String>, Result<Definition, SourceError>> = BTreeMap::new();
         // What the latest version reads is asked for; an older version that reads more asks for itself.
-        let mut needs = Needs { xcom: true, previous: true };
+        let mut needs = Needs::ALL;
         if let Ok(latest) = define(source, dag_id, None) {
             needs = Needs::of(&latest.text);
             definitions.insert(None, Ok(latest));
@@ -128,18 +166,17 @@ pub fn sweep(
         let mut surrounding_of = String::new();
         let mut after = 0;
         loop {
-            let (mut runs, mut next) = source.rendered_runs(dag_id, needs, after)?;
+            let (mut runs, mut next) = source.runs(dag_id, &rendered, needs, after)?;
             for version in runs.iter().flat_map(versions) {
                 if !definitions.contains_key(&version) {
                     definitions.insert(version.clone(), define(source, dag_id, version.as_deref()));
                 }
             }
-            let wanted = definitions.values().flatten().map(|definition| Needs::of(&definition.text));
-            let wanted = wanted
-                .fold(needs, |all, one| Needs { xcom: all.xcom || one.xcom, previous: all.previous || one.previous });
+            let read = definitions.values().flatten().map(|definition| Needs::of(&definition.text));
+            let wanted = read.fold(needs, Needs::or);
             if wanted != needs {
                 needs = wanted;
-                (runs, next) = source.rendered_runs(dag_id, needs, after)?;
+                (runs, next) = source.runs(dag_id, &rendered, needs, after)?;
             }
             let text: String = definitions.values().flatten().map(|definition| &*definition.text).collect();
             if text != surrounding_of {
@@ -192,12 +229,6 @@ pub fn version_of(run: &StoredRun, instance: &StoredInstance) -> Option<String> 
 
 fn not_defined(run: &StoredRun, instance: &StoredInstance, why: &str) -> Option<Verified> {
     instance.rendered.as_ref()?;
-    Some(Verified {
-        dag_id: run.dag_id.clone(),
-        run_id: run.run_id.clone(),
-        partition_key: run.partition_key().map(str::to_owned),
-        task_id: instance.task_id.clone(),
-        map_index: instance.map_index,
-        verdict: Verdict::NotCompared(vec![super::verify::Obstacle { field: String::new(), reason: why.to_owned() }]),
-    })
+    let obstacle = super::verify::Obstacle { field: String::new(), reason: why.to_owned() };
+    Some(Verified::new(run, instance, Verdict::NotCompared(vec![obstacle])))
 }

@@ -76,6 +76,20 @@ pub struct Verified {
     pub verdict: Verdict,
 }
 
+impl Verified {
+    /// What came of a run's task instance.
+    pub(super) fn new(run: &StoredRun, instance: &StoredInstance, verdict: Verdict) -> Self {
+        Verified {
+            dag_id: run.dag_id.clone(),
+            run_id: run.run_id.clone(),
+            partition_key: run.partition_key().map(str::to_owned),
+            task_id: instance.task_id.clone(),
+            map_index: instance.map_index,
+            verdict,
+        }
+    }
+}
+
 /// What Airflow knew when it rendered.
 #[derive(Debug, Clone, Copy)]
 pub struct Known<'a> {
@@ -142,14 +156,7 @@ pub fn verify(
 ) -> Option<Verified> {
     let stored = instance.rendered.as_ref()?;
     let verdict = verdict(engine, pipeline, run, instance, stored, known);
-    Some(Verified {
-        dag_id: run.dag_id.clone(),
-        run_id: run.run_id.clone(),
-        partition_key: run.partition_key().map(str::to_owned),
-        task_id: instance.task_id.clone(),
-        map_index: instance.map_index,
-        verdict,
-    })
+    Some(Verified::new(run, instance, verdict))
 }
 
 fn verdict(

@@ -37,13 +37,7 @@ impl Definitions {
         dags: &[String],
         io: &mut Io<'_>,
     ) -> Result<Self, Failure> {
-        let mut definitions = Definitions {
-            folders: Folders {
-                dags: imported.dags_folder.clone(),
-                template_searchpath: imported.template_searchpath.clone(),
-            },
-            ..Definitions::default()
-        };
+        let mut definitions = Definitions { folders: imported.folders(), ..Definitions::default() };
         let given = match pipeline {
             Some(path) => {
                 let loaded =
@@ -117,11 +111,23 @@ fn definition(imported: Imported) -> Definition {
     Definition { pipeline: Arc::new(imported.pipeline), text: text.into() }
 }
 
-/// Rows of serialized Dags as a pipeline.
+/// The latest version of each of these Dags, or of all, as a pipeline.
 ///
 /// # Errors
-/// Dags that cannot be imported.
-pub fn imported(rows: Vec<SerializedRow>, folders: &Folders) -> Result<Imported, SourceError> {
+/// A Dag that the source has not, a source without Dags, Dags that cannot be imported.
+pub fn latest(source: &mut dyn Runs, dags: &[String], folders: &Folders) -> Result<Imported, Failure> {
+    let rows = source.latest_dags(dags)?;
+    if let Some(missing) = dags.iter().find(|dag_id| !rows.iter().any(|row| row.dag_id == **dag_id)) {
+        return Err(select::unknown("Dag", missing, &source.dag_ids()?));
+    }
+    if rows.is_empty() {
+        return Err(Failure::Fatal(format!("{} holds no serialized Dag", source.name())));
+    }
+    Ok(imported(rows, folders)?)
+}
+
+/// Rows of serialized Dags as a pipeline.
+fn imported(rows: Vec<SerializedRow>, folders: &Folders) -> Result<Imported, SourceError> {
     let explain =
         |error: crate::airflow::ImportError| SourceError { message: error.to_string(), help: error.help.clone() };
     let mut dags = Vec::with_capacity(rows.len());

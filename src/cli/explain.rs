@@ -1,11 +1,12 @@
 //! `partita explain`: why a run is what it is, or why there is none.
 
 use camino::Utf8PathBuf;
+use serde_json::Value as Json;
 
 use super::import::ImportedArgs;
 use super::play_args::{self, PlayArgs};
 use super::{Exit, Failure, Io, Outcome, select};
-use crate::pipeline::{DatasetPlay, Pipeline, PlayedRun, RunOutcome};
+use crate::pipeline::{DatasetPlay, RunOutcome};
 use crate::report::{self, Wanted};
 use crate::schedule::Scheduler;
 
@@ -42,19 +43,30 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
             let played = play.play(pipeline)?;
             let heading = format!("{} / {}", pipeline.name, play.scenario.name);
             // A run that is only asked for or given has no trace.
-            if let Some(datasets) = &played.datasets {
-                told |= explain_datasets(args, pipeline, datasets, &heading, told, io)?;
+            let explanation = if let Some(datasets) = &played.datasets {
                 known.extend(report::explainable_datasets(datasets));
+                of_datasets(args, datasets)
             } else if play.runs.is_empty() || !played.scheduler.trace().is_empty() {
-                told |= explain(args, pipeline, &played.scheduler, &heading, told, io)?;
-            }
-            let bare = |run: &PlayedRun| RunOutcome {
-                run: run.run.clone(),
-                origin: run.origin,
-                date_reason: run.date_reason.clone(),
-                tasks: Vec::new(),
+                of_scheduler(args, &played.scheduler)?
+            } else {
+                None
             };
-            for run in play.runs.iter().map(bare).filter(|run| wanted(args, run)) {
+            match explanation {
+                Some(Explanation::Text(text)) => {
+                    if std::mem::replace(&mut told, true) {
+                        writeln!(io.out)?;
+                    }
+                    writeln!(io.out, "{heading}\n\n{}", text.trim_end())?;
+                }
+                Some(Explanation::Json(mut document)) => {
+                    told = true;
+                    document["pipeline"] = pipeline.name.as_str().into();
+                    document["scenario"] = play.scenario.name.as_str().into();
+                    writeln!(io.out, "{document}")?;
+                }
+                None => {}
+            }
+            for run in play.runs.iter().map(RunOutcome::bare).filter(|run| wanted(args, run)) {
                 if told && !args.json {
                     writeln!(io.out)?;
                 }
@@ -62,7 +74,7 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
                 let mut text = String::new();
                 report::run_heading(&mut text, &run);
                 match args.json {
-                    true => writeln!(io.out, "{}", serde_json::Value::Object(report::run_json(&run)))?,
+                    true => writeln!(io.out, "{}", Json::Object(report::run_json(&run)))?,
                     false => writeln!(io.out, "{heading}\n\n{}", text.trim_end())?,
                 }
             }
@@ -91,56 +103,33 @@ fn wanted(args: &Args, run: &RunOutcome) -> bool {
     dag && args.what.as_deref().is_none_or(|what| what == run.run.run_id || what == run.label())
 }
 
-fn explain(
-    args: &Args,
-    pipeline: &Pipeline,
-    scheduler: &Scheduler,
-    heading: &str,
-    told: bool,
-    io: &mut Io<'_>,
-) -> Result<bool, Failure> {
+/// Why runs are what they are, in the form that is asked for.
+enum Explanation {
+    Text(String),
+    Json(Json),
+}
+
+/// `None` when nothing is what is asked for.
+fn of_scheduler(args: &Args, scheduler: &Scheduler) -> Result<Option<Explanation>, Failure> {
     let wanted = Wanted { what: args.what.as_deref(), dags: &args.play.dag };
-    if args.json {
-        if args.what.is_some() && report::explain_text(scheduler, &wanted).map_err(fatal)?.is_none() {
-            return Ok(false);
+    if args.json && wanted.what.is_none() {
+        return report::explain_json(scheduler, &wanted).map(|json| Some(Explanation::Json(json))).map_err(fatal);
+    }
+    match report::explain_text(scheduler, &wanted).map_err(fatal)? {
+        Some(_) if args.json => {
+            report::explain_json(scheduler, &wanted).map(|json| Some(Explanation::Json(json))).map_err(fatal)
         }
-        let mut document = report::explain_json(scheduler, &wanted).map_err(fatal)?;
-        document["pipeline"] = pipeline.name.as_str().into();
-        document["scenario"] = heading.rsplit(" / ").next().into();
-        writeln!(io.out, "{document}")?;
-        return Ok(true);
+        text => Ok(text.map(Explanation::Text)),
     }
-    let Some(text) = report::explain_text(scheduler, &wanted).map_err(fatal)? else { return Ok(false) };
-    if told {
-        writeln!(io.out)?;
-    }
-    writeln!(io.out, "{heading}\n\n{}", text.trim_end())?;
-    Ok(true)
 }
 
 /// The same for a pipeline of Airflow 2.10.
-fn explain_datasets(
-    args: &Args,
-    pipeline: &Pipeline,
-    play: &DatasetPlay,
-    heading: &str,
-    told: bool,
-    io: &mut Io<'_>,
-) -> Result<bool, Failure> {
+fn of_datasets(args: &Args, play: &DatasetPlay) -> Option<Explanation> {
     let wanted = Wanted { what: args.what.as_deref(), dags: &args.play.dag };
-    if args.json {
-        let Some(mut document) = report::explain_datasets_json(play, &wanted) else { return Ok(false) };
-        document["pipeline"] = pipeline.name.as_str().into();
-        document["scenario"] = heading.rsplit(" / ").next().into();
-        writeln!(io.out, "{document}")?;
-        return Ok(true);
+    match args.json {
+        true => report::explain_datasets_json(play, &wanted).map(Explanation::Json),
+        false => report::explain_datasets_text(play, &wanted).map(Explanation::Text),
     }
-    let Some(text) = report::explain_datasets_text(play, &wanted) else { return Ok(false) };
-    if told {
-        writeln!(io.out)?;
-    }
-    writeln!(io.out, "{heading}\n\n{}", text.trim_end())?;
-    Ok(true)
 }
 
 fn fatal(error: crate::schedule::ScheduleError) -> Failure {

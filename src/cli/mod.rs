@@ -10,11 +10,8 @@ use std::io::{self, Write};
 use clap::{Parser, Subcommand};
 
 mod completions;
+mod connect;
 mod context;
-#[cfg_attr(
-    not(all(feature = "api", any(feature = "sqlite", feature = "postgres"))),
-    allow(dead_code, unused_imports, reason = "for the sources this build has not")
-)]
 mod definitions;
 mod diff;
 mod diff_profiles;
@@ -39,31 +36,15 @@ mod queue;
 mod queue_store;
 mod render;
 mod render_jsonl;
-#[cfg_attr(
-    not(all(feature = "api", any(feature = "sqlite", feature = "postgres"))),
-    allow(dead_code, unused_imports, reason = "for the sources this build has not")
-)]
 mod render_source;
-#[cfg_attr(
-    not(all(feature = "api", any(feature = "sqlite", feature = "postgres"))),
-    allow(dead_code, unused_imports, reason = "for the sources this build has not")
-)]
 mod resolve;
 mod review;
 mod schema;
 mod select;
 mod snapshot;
-#[cfg_attr(
-    not(all(feature = "api", any(feature = "sqlite", feature = "postgres"))),
-    allow(dead_code, unused_imports, reason = "for the sources this build has not")
-)]
 mod source_args;
 #[cfg(feature = "sqlite")]
 mod tick;
-#[cfg_attr(
-    not(all(feature = "api", any(feature = "sqlite", feature = "postgres"))),
-    allow(dead_code, unused_imports, reason = "for the sources this build has not")
-)]
 mod verify;
 #[cfg(feature = "preview")]
 mod watch;

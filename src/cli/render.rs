@@ -151,7 +151,7 @@ pub fn once(args: &Args, io: &mut Io<'_>) -> Outcome {
             let mut renderer = Renderer::new(&engine, pipeline, &play.scenario, played.clock).with_played(&played);
             renderer.map_index = args.map_index;
             let render = |run: &pipeline::PlayedRun| {
-                if shown.dag(&run.run.dag_id) { renderer.run(run) } else { skipped(run) }
+                if shown.dag(&run.run.dag_id) { renderer.run(run) } else { RunOutcome::bare(run) }
             };
             let mut outcome =
                 pipeline::outcome(pipeline, &play.scenario, &played, render).map_err(play_args::failure)?;
@@ -223,7 +223,8 @@ fn of_airflow(args: &Args, io: &mut Io<'_>) -> Outcome {
         tasks: &args.task,
         map_index: args.map_index,
     };
-    let mut rendered = render_source::render(&args.source, &wanted, &mut definitions, io)?;
+    let mut source = args.source.open(definitions.given().is_some())?;
+    let mut rendered = render_source::render(&mut *source, &wanted, &mut definitions, io)?;
     let pipelines = std::slice::from_ref(&*rendered.pipeline);
     check_tasks(args, pipelines)?;
     let shown = Shown { dags: &args.play.dag, tasks: &args.task, fields: &args.field };
@@ -249,10 +250,6 @@ fn of_airflow(args: &Args, io: &mut Io<'_>) -> Outcome {
         writeln!(io.err, "note: nothing was rendered")?;
     }
     Ok(Exit::findings_if(outcome.failed()))
-}
-
-fn skipped(run: &pipeline::PlayedRun) -> RunOutcome {
-    RunOutcome { run: run.run.clone(), origin: run.origin, date_reason: run.date_reason.clone(), tasks: Vec::new() }
 }
 
 fn check_tasks(args: &Args, pipelines: &[Pipeline]) -> Result<(), Failure> {

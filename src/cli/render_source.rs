@@ -1,19 +1,20 @@
 //! `partita render --db` and `--api`: runs that an Airflow really made.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::definitions::Definitions;
 use super::import::output::findings;
-use super::source_args::SourceArgs;
 use super::{Failure, Io, select};
 use crate::airflow::sweep::{Definition, Runs, version_of};
 use crate::airflow::verify::{Known, given, render_instance};
-use crate::airflow::{Needs, StoredInstance, StoredRun, Surrounding, Values};
+use crate::airflow::{Needs, RunFilter, StoredInstance, StoredRun, Surrounding, Values};
 use crate::context::Masker;
 use crate::jinja::Engine;
 use crate::pipeline::{Outcome as Played, Pipeline, RunOutcome};
 use crate::python::PyErr;
+
+/// Newest runs among which a name that is meant is looked for.
+const SUGGESTED: usize = 1000;
 
 /// Which run.
 #[derive(Debug, Clone, Copy)]
@@ -46,45 +47,26 @@ pub struct Rendered {
 /// # Errors
 /// A source that cannot be read, a Dag or run that it does not have.
 pub fn render(
-    source: &SourceArgs,
+    source: &mut dyn Runs,
     wanted: &Wanted<'_>,
     definitions: &mut Definitions,
     io: &mut Io<'_>,
 ) -> Result<Rendered, Failure> {
-    match (&source.db, &source.api) {
-        (Some(url), None) => of_database(url, wanted, definitions, io),
-        (_, Some(url)) => of_api(source, url, wanted, definitions, io),
-        (None, None) => Err(Failure::Usage("which Airflow? --db or --api names it".into())),
-    }
-}
-
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
-fn of_database(
-    url: &str,
-    wanted: &Wanted<'_>,
-    definitions: &mut Definitions,
-    io: &mut Io<'_>,
-) -> Result<Rendered, Failure> {
-    use crate::airflow::db::RunFilter;
-
-    let mut database = super::source_args::database(url)?;
-    let known = database.dag_ids()?;
-    if !known.iter().any(|dag_id| dag_id == wanted.dag_id) {
-        return Err(select::unknown("Dag", wanted.dag_id, &known.iter().map(String::as_str).collect::<Vec<_>>()));
-    }
-    let values = super::source_args::values(&mut database)?;
-    let latest = definitions.define(&mut database, wanted.dag_id, None)?;
+    let latest = match definitions.define(source, wanted.dag_id, None) {
+        Ok(latest) => latest,
+        Err(error) => return Err(unknown_dag(source, wanted)?.unwrap_or_else(|| error.into())),
+    };
     let filter = RunFilter {
         run_id: wanted.run_id.map(str::to_owned),
         partition_key: wanted.partition_key.map(str::to_owned),
         rendered: false,
     };
     // The version that ran may read more than the latest.
-    let needs = Needs { xcom: true, previous: true };
+    let needs = definitions.given().map_or(Needs::ALL, |given| Needs::of(&given.text));
     let mut runs = Vec::new();
     let mut after = 0;
     loop {
-        let (page, next) = database.runs(wanted.dag_id, &filter, needs, after)?;
+        let (page, next) = source.runs(wanted.dag_id, &filter, needs, after)?;
         runs.extend(page);
         match next {
             Some(id) => after = id,
@@ -92,80 +74,46 @@ fn of_database(
         }
     }
     if runs.is_empty() {
-        let queue = database.queue()?;
-        let waits = queue.partitions.iter().any(|pending| {
-            pending.dag_id == wanted.dag_id && Some(pending.partition_key.as_str()) == wanted.partition_key
+        return Err(match unknown_dag(source, wanted)? {
+            Some(unknown) => unknown,
+            None => no_run(source, wanted)?,
         });
-        return Err(no_run(wanted, &database.run_ids(wanted.dag_id)?, waits));
     }
-    let name = database.address().to_string();
-    rendered(&mut database, &name, runs, &values, wanted, (definitions, latest), io)
-}
-
-#[cfg(not(any(feature = "sqlite", feature = "postgres")))]
-fn of_database(_: &str, _: &Wanted<'_>, _: &mut Definitions, _: &mut Io<'_>) -> Result<Rendered, Failure> {
-    Err(super::source_args::without_feature("--db", "sqlite` or `postgres"))
-}
-
-#[cfg(feature = "api")]
-fn of_api(
-    source: &SourceArgs,
-    url: &str,
-    wanted: &Wanted<'_>,
-    definitions: &mut Definitions,
-    io: &mut Io<'_>,
-) -> Result<Rendered, Failure> {
-    let mut api = source.connect(url, definitions.given().is_some())?;
-    let latest = definitions.define(&mut api, wanted.dag_id, None)?;
-    let values = api.values()?;
-    let needs = Needs::of(&latest.text);
-    let runs = match (wanted.run_id, wanted.partition_key) {
-        (Some(run_id), _) => api.run(wanted.dag_id, run_id, needs)?.into_iter().collect(),
-        (None, Some(key)) => api.runs_of_partition(wanted.dag_id, key, needs)?,
-        (None, None) => Vec::new(),
-    };
-    if runs.is_empty() {
-        let known = api.dag_ids()?;
-        if !known.iter().any(|dag_id| dag_id == wanted.dag_id) {
-            return Err(select::unknown("Dag", wanted.dag_id, &known.iter().map(String::as_str).collect::<Vec<_>>()));
-        }
-        return Err(no_run(wanted, &api.run_ids(wanted.dag_id)?, false));
-    }
-    if let Some(untold) = api.untold(&latest.text) {
+    if let Some(untold) = source.untold(&latest.text) {
         writeln!(io.err, "warning: {untold}")?;
     }
-    let name = api.base().to_owned();
-    rendered(&mut api, &name, runs, &values, wanted, (definitions, latest), io)
+    let values = source.values()?;
+    rendered(source, runs, &values, wanted, (definitions, latest), io)
 }
 
-#[cfg(not(feature = "api"))]
-fn of_api(_: &SourceArgs, _: &str, _: &Wanted<'_>, _: &mut Definitions, _: &mut Io<'_>) -> Result<Rendered, Failure> {
-    Err(super::source_args::without_feature("--api", "api"))
+/// That the source does not have the Dag.
+fn unknown_dag(source: &mut dyn Runs, wanted: &Wanted<'_>) -> Result<Option<Failure>, Failure> {
+    let known = source.dag_ids()?;
+    let there = known.iter().any(|dag_id| dag_id == wanted.dag_id);
+    Ok((!there).then(|| select::unknown("Dag", wanted.dag_id, &known)))
 }
 
-fn no_run(wanted: &Wanted<'_>, run_ids: &[String], waits: bool) -> Failure {
-    match (wanted.run_id, wanted.partition_key) {
+/// That the Dag has no such run.
+fn no_run(source: &mut dyn Runs, wanted: &Wanted<'_>) -> Result<Failure, Failure> {
+    let key = match (wanted.run_id, wanted.partition_key) {
         (Some(run_id), _) => {
-            let known: Vec<&str> = run_ids.iter().map(String::as_str).collect();
-            select::unknown(&format!("run of {}", wanted.dag_id), run_id, &known)
+            let known = source.run_ids(wanted.dag_id, SUGGESTED)?;
+            return Ok(select::unknown(&format!("run of {}", wanted.dag_id), run_id, &known));
         }
-        (None, key) => {
-            let help = match waits {
-                true => "the partition waits for more events: `partita resolve` with the same --db says for which",
-                false => "without --db, --partition-key renders the run that an event would make",
-            };
-            Failure::Fatal(format!(
-                "{} has no run of the partition {:?}\nhelp: {help}",
-                wanted.dag_id,
-                key.unwrap_or_default()
-            ))
-        }
-    }
+        (None, key) => key.unwrap_or_default(),
+    };
+    let waits = source.queue()?.is_some_and(|queue| {
+        queue.partitions.iter().any(|pending| pending.dag_id == wanted.dag_id && pending.partition_key == key)
+    });
+    let help = match waits {
+        true => "the partition waits for more events: `partita resolve` with the same --db says for which",
+        false => "without --db, --partition-key renders the run that an event would make",
+    };
+    Ok(Failure::Fatal(format!("{} has no run of the partition {key:?}\nhelp: {help}", wanted.dag_id)))
 }
 
 fn rendered(
     source: &mut dyn Runs,
-    name: &str,
     runs: Vec<StoredRun>,
     values: &Values,
     wanted: &Wanted<'_>,
@@ -173,28 +121,18 @@ fn rendered(
     io: &mut Io<'_>,
 ) -> Result<Rendered, Failure> {
     let engine = Engine::new();
-    let mut secrets = crate::context::masker::Secrets::default();
-    values.connections.values().for_each(|connection| secrets.add_connection(connection));
-    secrets.add_named(&values.variables);
+    let mut secrets = values.secrets();
     let mut outcomes = Vec::new();
     for run in &runs {
         // Every version that some task instance ran, and the one the run was made with for those that have not run.
-        let mut versions: BTreeMap<Option<String>, Definition> = BTreeMap::new();
-        let mut define = |version: Option<String>| -> Result<Definition, Failure> {
-            if let Some(known) = versions.get(&version) {
-                return Ok(known.clone());
-            }
-            let made = match &version {
-                Some(id) => definitions.define(source, &run.dag_id, Some(id)),
-                None => Ok(latest.clone()),
-            }?;
-            versions.insert(version, made.clone());
-            Ok(made)
+        let mut define = |version: Option<&str>| match version {
+            Some(id) => definitions.define(source, &run.dag_id, Some(id)),
+            None => Ok(latest.clone()),
         };
-        let base = define(run.version.clone()).or_else(|_| define(None))?;
+        let base = define(run.version.as_deref()).or_else(|_| define(None))?;
         let mut instances: Vec<(Definition, StoredInstance)> = Vec::new();
         for instance in &run.instances {
-            instances.push((define(version_of(run, instance))?, instance.clone()));
+            instances.push((define(version_of(run, instance).as_deref())?, instance.clone()));
         }
         let text: String = std::iter::once(&*base.text).chain(instances.iter().map(|(made, _)| &*made.text)).collect();
         let surrounding: Surrounding = source.surrounding(&text)?;
@@ -253,16 +191,11 @@ fn rendered(
             let (results, _) = results.map_err(|error| refused(run, &error))?;
             tasks.extend(results);
         }
-        outcomes.push(RunOutcome {
-            run: played.run.run.clone(),
-            origin: played.run.origin,
-            date_reason: played.run.date_reason.clone(),
-            tasks,
-        });
+        outcomes.push(RunOutcome { tasks, ..RunOutcome::bare(&played.run) });
     }
     findings(definitions.findings.iter(), io)?;
     let outcome =
-        Played { pipeline: wanted.dag_id.to_owned(), scenario: name.to_owned(), runs: outcomes, ..Played::default() };
+        Played { pipeline: wanted.dag_id.to_owned(), scenario: source.name(), runs: outcomes, ..Played::default() };
     let masker = Masker::new(secrets);
     Ok(Rendered { outcome, pipeline: latest.pipeline, masker })
 }

@@ -8,7 +8,8 @@ use serde_json::{Map, Value as Json};
 use super::import::ImportedArgs;
 use super::play_args::{self, PlayArgs};
 use super::render::Format;
-use super::{Exit, Failure, Io, Outcome, jsonl, select};
+use super::{Exit, Failure, Io, Outcome, connect, definitions, jsonl, select};
+use crate::airflow;
 use crate::context::Masker;
 use crate::context::masker::is_sensitive;
 use crate::jinja::Engine;
@@ -83,13 +84,8 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     for pipeline in &pipelines {
         for play in play_args::plays(&args.play, pipeline, io)? {
             let played = play.play(pipeline)?;
-            let bare = |run: &pipeline::PlayedRun| RunOutcome {
-                run: run.run.clone(),
-                origin: run.origin,
-                date_reason: run.date_reason.clone(),
-                tasks: Vec::new(),
-            };
-            let outcome = pipeline::outcome(pipeline, &play.scenario, &played, bare).map_err(play_args::failure)?;
+            let outcome =
+                pipeline::outcome(pipeline, &play.scenario, &played, RunOutcome::bare).map_err(play_args::failure)?;
             let masker = if args.show_secrets {
                 Masker::default()
             } else {
@@ -115,45 +111,30 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
 }
 
 /// Shows what waits for more events in a metadata database.
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
 fn of_database(args: &Args, url: &str, io: &mut Io<'_>) -> Outcome {
-    use super::source_args;
-    use crate::airflow::Folders;
-
     if args.play.says_what_happens() || args.play.partition_key.is_some() {
         return Err(Failure::Usage("--db shows what waits in an Airflow: only --dag chooses among it".into()));
     }
-    let mut database = source_args::database(url)?;
-    let folders = Folders {
-        dags: args.imported.dags_folder.clone(),
-        template_searchpath: args.imported.template_searchpath.clone(),
-    };
+    let mut database = connect::database(url)?;
     let imported = match args.imported.names_dags() {
         true => args.imported.pipeline(&args.play.dag, args.play.profile, io)?,
         false => None,
     };
     let pipeline = match (args.pipelines.as_slice(), imported) {
         (_, Some(pipeline)) => pipeline,
-        ([], None) => {
-            let rows = database.latest_dags(&args.play.dag)?;
-            if let Some(missing) = args.play.dag.iter().find(|dag_id| !rows.iter().any(|row| row.dag_id == **dag_id)) {
-                let known = database.dag_ids()?;
-                return Err(select::unknown("Dag", missing, &known.iter().map(String::as_str).collect::<Vec<_>>()));
-            }
-            super::definitions::imported(rows, &folders)?.pipeline
-        }
+        ([], None) => definitions::latest(&mut *database, &args.play.dag, &args.imported.folders())?.pipeline,
         ([one], None) => pipeline::load(one).map_err(|problems| Failure::Report(report::problems(&problems, true)))?,
         _ => return Err(Failure::Usage("the Dags of one pipeline are taken with --db".into())),
     };
     args.play.check(std::slice::from_ref(&pipeline))?;
-    let queue = database.queue()?;
+    let queue = database.queue()?.unwrap_or_default();
     let mut scenario = pipeline::Scenario::of_steps("pending", Vec::new());
     scenario.now = queue.newest();
-    let scheduler = crate::airflow::db::scheduler(&queue, &pipeline, scenario.clock())
-        .map_err(|error| Failure::Fatal(error.to_string()))?;
+    let scheduler =
+        airflow::scheduler(&queue, &pipeline, scenario.clock()).map_err(|error| Failure::Fatal(error.to_string()))?;
     let played = pipeline::stored(&pipeline, &scenario, scheduler).map_err(play_args::failure)?;
     let mut outcome = pipeline::outcome(&pipeline, &scenario, &played, RunOutcome::bare).map_err(play_args::failure)?;
-    outcome.pipeline = database.address().to_string();
+    outcome.pipeline = database.name();
     let strangers: Vec<String> = queue.dags().into_iter().filter(|dag_id| pipeline.dag(dag_id).is_none()).collect();
     if !strangers.is_empty() && args.play.dag.is_empty() {
         writeln!(io.err, "note: events wait for Dags that are stale or gone: {}", strangers.join(", "))?;
@@ -168,9 +149,4 @@ fn of_database(args: &Args, url: &str, io: &mut Io<'_>) -> Outcome {
         Format::Jsonl => writeln!(io.out, "{}", report::resolve_json(&outcome, &shown, &mask))?,
     }
     Ok(Exit::Success)
-}
-
-#[cfg(not(any(feature = "sqlite", feature = "postgres")))]
-fn of_database(_: &Args, _: &str, _: &mut Io<'_>) -> Outcome {
-    Err(super::source_args::without_feature("--db", "sqlite` or `postgres"))
 }

@@ -151,8 +151,8 @@ pub fn scenarios(pipeline: &Pipeline, named: &[String]) -> Result<Vec<Scenario>,
 }
 
 /// A name that nothing has: the failure lists close names.
-pub fn unknown(what: &str, name: &str, known: &[&str]) -> Failure {
-    let help = pipeline::source::suggestion(name, known.iter().copied());
+pub fn unknown(what: &str, name: &str, known: &[impl AsRef<str>]) -> Failure {
+    let help = pipeline::source::suggestion(name, known.iter().map(AsRef::as_ref));
     let help = help.map(|help| format!("\nhelp: {help}")).unwrap_or_default();
     Failure::Usage(format!("there is no {what} `{name}`{help}"))
 }

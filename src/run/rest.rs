@@ -7,15 +7,31 @@ use super::{DagRun, Json, JsonMap};
 /// What a REST body does not say and what was taken in its place, for people to read.
 pub type Notes = Vec<String>;
 
-/// A Dag run from the body of `GET /dags/{dag_id}/dagRuns/{dag_run_id}`, and from that of its `upstreamAssetEvents`.
+/// The run of [`wire`].
 ///
-/// The run is taken as its tasks saw it: running, without an end. `asset_extra` knows the extra of an asset by name and URI,
-/// which the bodies do not hold.
+/// # Errors
+/// As [`wire`], and what no Dag run is.
 pub fn dag_run(
     body: &Json,
     events: Option<&Json>,
     asset_extra: &dyn Fn(&str, &str) -> Option<JsonMap>,
 ) -> PyResult<(DagRun, Notes)> {
+    let (wire, notes) = wire(body, events, asset_extra)?;
+    DagRun::from_json(&Json::Object(wire)).map(|run| (run, notes))
+}
+
+/// A Dag run as a worker gets it (`DagRun` of a `TIRunContext`), from the body of `GET /dags/{dag_id}/dagRuns/{dag_run_id}`, and from that of its `upstreamAssetEvents`.
+///
+/// The run is taken as its tasks saw it: running, without an end. `asset_extra` knows the extra of an asset by name and URI,
+/// which the bodies do not hold.
+///
+/// # Errors
+/// Bodies that are none.
+pub fn wire(
+    body: &Json,
+    events: Option<&Json>,
+    asset_extra: &dyn Fn(&str, &str) -> Option<JsonMap>,
+) -> PyResult<(JsonMap, Notes)> {
     let Json::Object(map) = body else {
         return Err(PyErr::unsupported("a dagRun body is an object"));
     };
@@ -56,7 +72,7 @@ pub fn dag_run(
         Some(events) => consumed(events, asset_extra, &mut notes)?,
     };
     wire.insert("consumed_asset_events".to_owned(), Json::Array(consumed));
-    DagRun::from_json(&Json::Object(wire)).map(|run| (run, notes))
+    Ok((wire, notes))
 }
 
 fn consumed(

@@ -7,10 +7,11 @@ use camino::Utf8PathBuf;
 use serde_json::{Map, Value as Json, json};
 
 use super::guards::{self, Guard, Unknown};
-use super::task::{self, Mapping, TRUNCATED, Task};
+use super::task::{self, Mapping, Task};
 use super::templates::{self, Look, Needs};
 use super::{Shared, assets, schedule};
 use crate::airflow::serialized::{SerializedDag, Undecodable, Version, decode};
+use crate::airflow::verify::CUT_PREFIX;
 use crate::airflow::{Finding, Gravity, ImportError};
 use crate::asset::AssetCondition;
 use crate::pipeline::{self, yaml};
@@ -234,7 +235,7 @@ impl Dag {
                 .fields
                 .iter()
                 .filter_map(|field| {
-                    let text = task.attributes.get(field)?.as_str()?.strip_prefix(TRUNCATED)?;
+                    let text = task.attributes.get(field)?.as_str()?.strip_prefix(CUT_PREFIX)?;
                     Some((field.clone(), text.trim_end().trim_end_matches('.').to_owned()))
                 })
                 .filter(|_| task.mapping.is_none())

@@ -4,11 +4,9 @@ use serde_json::{Map, Number, Value as Json};
 
 use crate::airflow::ImportError;
 use crate::airflow::serialized::{Undecodable, decode};
+use crate::airflow::verify::CUT_PREFIX;
 use crate::pipeline::TASK_KEYS;
 use crate::render::FieldValue;
-
-/// How Airflow begins a field that it cut.
-pub(super) const TRUNCATED: &str = "Truncated. You can change this behaviour in [core]max_templated_field_length. ";
 
 /// Map indexes of an `op_kwargs` that are written out.
 const MAPPED_LIMIT: usize = 1_000;
@@ -202,7 +200,7 @@ fn unlike(value: &Json, depth: usize) -> Option<String> {
     }
     match value {
         Json::String(text) => {
-            if text.starts_with(TRUNCATED.trim_end()) {
+            if text.starts_with(CUT_PREFIX.trim_end()) {
                 return Some(truncated());
             }
             if text == "DYNAMIC (set during execution)" {

@@ -9,7 +9,6 @@ mod pending;
 mod postgres;
 mod row;
 mod runs;
-mod scheduler;
 mod secrets;
 #[cfg(feature = "sqlite")]
 mod sqlite;
@@ -19,13 +18,10 @@ mod url;
 
 use serde_json::Value as Json;
 
-pub use pending::{PendingPartition, Queue};
-pub use runs::RunFilter;
-pub use scheduler::scheduler;
 pub use secrets::FernetKeys;
 pub use url::{Address, Server, Tls};
 
-use self::row::{Connection, Row, list, quoted};
+use self::row::{Connection, Row};
 use crate::airflow::SourceError;
 use crate::airflow::sweep::SerializedRow;
 
@@ -53,15 +49,12 @@ const OTHERS: [(&str, &str); 13] = [
 pub struct Database {
     address: Address,
     connection: Box<dyn Connection>,
-    revision: String,
+    keys: FernetKeys,
 }
 
 impl std::fmt::Debug for Database {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Database")
-            .field("address", &self.address.to_string())
-            .field("revision", &self.revision)
-            .finish()
+        f.debug_struct("Database").field("address", &self.address.to_string()).finish_non_exhaustive()
     }
 }
 
@@ -72,65 +65,24 @@ impl Database {
     /// A server that cannot be reached, a database that is not Airflow's or of a revision that is not known.
     pub fn open(address: &Address) -> Result<Self, SourceError> {
         let mut connection = connect(address)?;
-        let revision = revision(address, connection.as_mut())?;
-        Ok(Database { address: address.clone(), connection, revision })
+        check_revision(address, connection.as_mut())?;
+        Ok(Database { address: address.clone(), connection, keys: FernetKeys::default() })
     }
 
-    /// Where it is, without a password.
-    pub fn address(&self) -> &Address {
-        &self.address
+    /// The same with the keys that variables and connections are encrypted with.
+    #[must_use]
+    pub fn with_keys(self, keys: FernetKeys) -> Self {
+        Database { keys, ..self }
     }
 
-    /// Its Alembic revision.
-    pub fn revision(&self) -> &str {
-        &self.revision
-    }
-
-    /// The ids of Dags that have a serialized form, sorted.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub fn dag_ids(&mut self) -> Result<Vec<String>, SourceError> {
-        let rows = self.connection.rows("SELECT DISTINCT dag_id FROM serialized_dag ORDER BY dag_id")?;
-        let mut ids: Vec<String> = rows.iter().map(|row| row.string(0)).collect();
-        ids.sort();
-        Ok(ids)
-    }
-
-    /// The latest version of each of these Dags; of all Dags that are not stale without any.
-    ///
-    /// # Errors
-    /// What the database says, and data that cannot be decompressed or is no JSON.
-    pub fn latest_dags(&mut self, dag_ids: &[String]) -> Result<Vec<SerializedRow>, SourceError> {
-        let wanted = match dag_ids {
-            [] => "1 = 1".to_owned(),
-            ids => format!("s.dag_id IN ({})", list(ids)),
-        };
-        let stale = if dag_ids.is_empty() { self.stale_dags()? } else { Vec::new() };
+    /// Serialized Dags, such as the condition says.
+    fn dag_rows(&mut self, such: &str) -> Result<Vec<SerializedRow>, SourceError> {
         let rows = self.connection.rows(&format!(
-            "SELECT s.dag_id, s.dag_version_id, v.version_number, s.data, s.data_compressed, d.is_paused \
+            "SELECT s.dag_id, v.version_number, s.data, s.data_compressed, d.is_paused \
              FROM serialized_dag s JOIN dag_version v ON v.id = s.dag_version_id LEFT JOIN dag d ON d.dag_id = s.dag_id \
-             WHERE {wanted} AND v.version_number = (SELECT max(o.version_number) FROM dag_version o \
-             JOIN serialized_dag t ON t.dag_version_id = o.id WHERE o.dag_id = s.dag_id) ORDER BY s.dag_id"
+             WHERE {such}"
         ))?;
-        let mut dags: Vec<SerializedRow> = rows.iter().map(dag_row).collect::<Result<_, _>>()?;
-        dags.retain(|dag| !stale.contains(&dag.dag_id));
-        dags.sort_by(|one, other| one.dag_id.cmp(&other.dag_id));
-        Ok(dags)
-    }
-
-    /// One version of a Dag; `None` when it is gone.
-    ///
-    /// # Errors
-    /// As [`Database::latest_dags`].
-    pub fn dag_version(&mut self, version: &str) -> Result<Option<SerializedRow>, SourceError> {
-        let rows = self.connection.rows(&format!(
-            "SELECT s.dag_id, s.dag_version_id, v.version_number, s.data, s.data_compressed, d.is_paused \
-             FROM serialized_dag s JOIN dag_version v ON v.id = s.dag_version_id LEFT JOIN dag d ON d.dag_id = s.dag_id \
-             WHERE s.dag_version_id = {}",
-            quoted(version)
-        ))?;
-        rows.first().map(dag_row).transpose()
+        rows.iter().map(dag_row).collect()
     }
 
     fn stale_dags(&mut self) -> Result<Vec<String>, SourceError> {
@@ -142,20 +94,14 @@ impl Database {
 fn dag_row(row: &Row) -> Result<SerializedRow, SourceError> {
     let dag_id = row.string(0);
     let what = format!("the serialized Dag {dag_id}");
-    let data = match row.json(3, &what)? {
-        Json::Null => match row.bytes(4) {
+    let data = match row.json(2, &what)? {
+        Json::Null => match row.bytes(3) {
             Some(bytes) => inflated(&bytes, &what)?,
             None => return Err(SourceError::new(format!("{what} has no data"))),
         },
         data => data,
     };
-    Ok(SerializedRow {
-        dag_id,
-        version: row.string(1),
-        number: row.int(2).unwrap_or(0),
-        data,
-        is_paused: row.boolean(5),
-    })
+    Ok(SerializedRow { dag_id, number: row.int(1).unwrap_or(0), data, is_paused: row.boolean(4) })
 }
 
 /// Most bytes of a serialized Dag.
@@ -190,8 +136,8 @@ fn connect(address: &Address) -> Result<Box<dyn Connection>, SourceError> {
     }
 }
 
-/// The revision, if it is one that is known.
-fn revision(address: &Address, connection: &mut dyn Connection) -> Result<String, SourceError> {
+/// That the revision is one that is known.
+fn check_revision(address: &Address, connection: &mut dyn Connection) -> Result<(), SourceError> {
     let tables = connection.tables()?;
     let has = |name: &str| tables.iter().any(|table| table == name);
     if !["alembic_version", "dag_run", "serialized_dag"].into_iter().all(has) {
@@ -211,7 +157,7 @@ fn revision(address: &Address, connection: &mut dyn Connection) -> Result<String
     let rows = connection.rows("SELECT version_num FROM alembic_version")?;
     let revision = rows.first().map(|row| row.string(0)).unwrap_or_default();
     if KNOWN.iter().any(|(known, _)| *known == revision) {
-        return Ok(revision);
+        return Ok(());
     }
     let read = KNOWN.iter().map(|(id, version)| format!("{id} (Airflow {version})")).collect::<Vec<_>>().join(", ");
     let of = OTHERS.iter().find(|(known, _)| *known == revision);

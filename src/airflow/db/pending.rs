@@ -1,66 +1,14 @@
-//! Partitions that wait for more events: `asset_partition_dag_run` and what was counted for them.
+//! Reads what waits for more events: `asset_partition_dag_run` and what was counted for it.
 
-use chrono::{DateTime, Utc};
-use serde_json::Value as Json;
+use std::collections::BTreeMap;
 
 use super::Database;
-use crate::airflow::SourceError;
+use crate::airflow::{PendingPartition, Queue, SourceError};
 use crate::asset::{AssetEvent, AssetKey, EventSource};
-
-/// A partition of a consumer that has events and no run yet.
-#[derive(Debug, Clone)]
-pub struct PendingPartition {
-    /// The consumer.
-    pub dag_id: String,
-    /// The key of the run to be.
-    pub partition_key: String,
-    /// The date its events carry.
-    pub partition_date: Option<DateTime<Utc>>,
-    /// `rollup_fingerprint`: the definition it was queued under.
-    pub fingerprint: Json,
-    /// Since when.
-    pub created_at: DateTime<Utc>,
-    /// Events counted for it: the source key and the event, in the order they came.
-    pub events: Vec<(String, AssetEvent)>,
-}
-
-/// What waits in a metadata database.
-#[derive(Debug, Clone, Default)]
-pub struct Queue {
-    /// Partitions without a run, oldest first.
-    pub partitions: Vec<PendingPartition>,
-    /// Plain consumers: the Dag, the asset an event came of, and since when.
-    pub plain: Vec<(String, AssetKey, DateTime<Utc>)>,
-    /// Active assets.
-    pub active: Vec<AssetKey>,
-    /// Assets that no Dag declares any more.
-    pub inactive: Vec<AssetKey>,
-}
-
-impl Queue {
-    /// When the newest of it came.
-    pub fn newest(&self) -> Option<DateTime<Utc>> {
-        let events = self.partitions.iter().flat_map(|pending| &pending.events).map(|(_, event)| event.timestamp);
-        let rows = self.partitions.iter().map(|pending| pending.created_at);
-        events.chain(rows).chain(self.plain.iter().map(|(_, _, at)| *at)).max()
-    }
-
-    /// The Dags that something waits for, sorted.
-    pub fn dags(&self) -> Vec<String> {
-        let partitions = self.partitions.iter().map(|pending| pending.dag_id.clone());
-        let mut dags: Vec<String> = partitions.chain(self.plain.iter().map(|(dag_id, ..)| dag_id.clone())).collect();
-        dags.sort();
-        dags.dedup();
-        dags
-    }
-}
 
 impl Database {
     /// Everything that waits for more events.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub fn queue(&mut self) -> Result<Queue, SourceError> {
+    pub(super) fn waiting(&mut self) -> Result<Queue, SourceError> {
         let mut queue = Queue::default();
         let rows = self.connection.rows(
             "SELECT p.id, p.target_dag_id, p.partition_key, p.partition_date, p.rollup_fingerprint, p.created_at \
@@ -74,31 +22,34 @@ impl Database {
              JOIN asset_event e ON e.id = k.asset_event_id JOIN asset a ON a.id = k.asset_id \
              WHERE p.created_dag_run_id IS NULL ORDER BY k.id, k.{order}"
         ))?;
+        let mut counted: BTreeMap<Option<i64>, Vec<(String, AssetEvent)>> = BTreeMap::new();
+        for log in &logs {
+            let source = log.text(6).zip(log.text(7)).zip(log.text(8)).map(|((dag_id, task_id), run_id)| EventSource {
+                dag_id,
+                task_id,
+                run_id,
+                map_index: log.int(9).unwrap_or(-1),
+            });
+            let event = AssetEvent {
+                id: log.int(2).unwrap_or_default(),
+                asset: AssetKey { name: log.string(3), uri: log.string(4) },
+                timestamp: log.instant(10, "asset_event.timestamp")?.unwrap_or_default(),
+                extra: log.json(5, "asset_event.extra")?,
+                source,
+                aliases: Vec::new(),
+                partition_key: log.text(11),
+                partition_date: None,
+            };
+            counted.entry(log.int(0)).or_default().push((log.string(1), event));
+        }
         for row in &rows {
-            let mut events = Vec::new();
-            for log in logs.iter().filter(|log| log.int(0) == row.int(0)) {
-                let source = log.text(6).zip(log.text(7)).zip(log.text(8)).map(|((dag_id, task_id), run_id)| {
-                    EventSource { dag_id, task_id, run_id, map_index: log.int(9).unwrap_or(-1) }
-                });
-                let event = AssetEvent {
-                    id: log.int(2).unwrap_or_default(),
-                    asset: AssetKey { name: log.string(3), uri: log.string(4) },
-                    timestamp: log.instant(10, "asset_event.timestamp")?.unwrap_or_default(),
-                    extra: log.json(5, "asset_event.extra")?,
-                    source,
-                    aliases: Vec::new(),
-                    partition_key: log.text(11),
-                    partition_date: None,
-                };
-                events.push((log.string(1), event));
-            }
             queue.partitions.push(PendingPartition {
                 dag_id: row.string(1),
                 partition_key: row.string(2),
                 partition_date: row.instant(3, "asset_partition_dag_run.partition_date")?,
                 fingerprint: row.json(4, "asset_partition_dag_run.rollup_fingerprint")?,
                 created_at: row.instant(5, "asset_partition_dag_run.created_at")?.unwrap_or_default(),
-                events,
+                events: counted.remove(&row.int(0)).unwrap_or_default(),
             });
         }
         let rows = self.connection.rows(

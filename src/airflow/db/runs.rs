@@ -8,9 +8,10 @@ use serde_json::{Map, Value as Json, json};
 
 use super::Database;
 use super::row::{Row, list, quoted};
-use crate::airflow::metadata::add_xcom;
 use crate::airflow::sweep::{Page, Runs, SerializedRow};
-use crate::airflow::{Needs, PreviousRun, SourceError, StoredInstance, StoredRun, Surrounding};
+use crate::airflow::{
+    Needs, PreviousRun, Queue, RunFilter, SourceError, StoredInstance, StoredRun, Surrounding, Values,
+};
 use crate::asset::Asset;
 use crate::context::StoredEvent;
 
@@ -25,102 +26,13 @@ const PAGE: usize = 200;
 /// Earlier runs that are looked at for `prev_*_success`.
 const PREVIOUS: usize = 20;
 
-/// Which runs of a Dag.
-#[derive(Debug, Clone, Default)]
-pub struct RunFilter {
-    /// The run of this id.
-    pub run_id: Option<String>,
-    /// Runs of this partition.
-    pub partition_key: Option<String>,
-    /// Only runs that have rendered fields.
-    pub rendered: bool,
-}
-
 impl Database {
-    /// Runs of a Dag, oldest first, a page at a time: `after` is what the page before returned, 0 at first.
-    ///
-    /// # Errors
-    /// What the database says, and columns that do not hold what Airflow writes there.
-    pub fn runs(&mut self, dag_id: &str, filter: &RunFilter, needs: Needs, after: i64) -> Result<Page, SourceError> {
-        let mut such = format!("r.dag_id = {} AND r.id > {after}", quoted(dag_id));
-        if let Some(run_id) = &filter.run_id {
-            such.push_str(&format!(" AND r.run_id = {}", quoted(run_id)));
-        }
-        if let Some(key) = &filter.partition_key {
-            such.push_str(&format!(" AND r.partition_key = {}", quoted(key)));
-        }
-        if filter.rendered {
-            such.push_str(
-                " AND EXISTS (SELECT 1 FROM rendered_task_instance_fields f WHERE f.dag_id = r.dag_id AND f.run_id = r.run_id)",
-            );
-        }
-        let rows = self.connection.rows(&format!(
-            "SELECT {RUN_COLUMNS} FROM dag_run r LEFT JOIN dag_run_note n ON n.dag_run_id = r.id \
-             WHERE {such} ORDER BY r.id LIMIT {PAGE}"
-        ))?;
-        let next = (rows.len() == PAGE).then(|| rows.last().and_then(|row| row.int(0))).flatten();
-        let ids: Vec<i64> = rows.iter().filter_map(|row| row.int(0)).collect();
-        let run_ids: Vec<String> = rows.iter().map(|row| row.string(2)).collect();
-        let mut events = self.consumed(&ids)?;
-        let mut instances = self.instances(dag_id, &run_ids)?;
-        let mut xcom = if needs.xcom { self.xcoms(dag_id, &run_ids)? } else { BTreeMap::new() };
-        let mut runs = Vec::with_capacity(rows.len());
-        for row in &rows {
-            let id = row.int(0).unwrap_or_default();
-            let run_id = row.string(2);
-            let logical_date = row.instant(5, "dag_run.logical_date")?;
-            let previous = match logical_date {
-                Some(date) if needs.previous => self.previous(dag_id, date)?,
-                _ => Vec::new(),
-            };
-            runs.push(StoredRun {
-                dag_id: row.string(1),
-                dag_run: dag_run(row, events.remove(&id).unwrap_or_default())?,
-                state: row.string(4),
-                version: row.text(16),
-                instances: instances.remove(&run_id).unwrap_or_default(),
-                xcom: xcom.remove(&run_id).unwrap_or_default(),
-                previous,
-                run_id,
-            });
-        }
-        Ok((runs, next))
-    }
-
-    /// How many task instances have rendered fields.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub fn rendered_count(&mut self, dag_ids: &[String]) -> Result<usize, SourceError> {
-        let such = match dag_ids {
-            [] => String::new(),
-            ids => format!(" WHERE dag_id IN ({})", list(ids)),
-        };
-        let rows = self.connection.rows(&format!("SELECT count(*) FROM rendered_task_instance_fields{such}"))?;
-        Ok(rows.first().and_then(|row| row.int(0)).and_then(|count| usize::try_from(count).ok()).unwrap_or(0))
-    }
-
-    /// The Dags that have rendered fields, sorted.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub fn rendered_dags(&mut self) -> Result<Vec<String>, SourceError> {
-        let rows = self.connection.rows("SELECT DISTINCT dag_id FROM rendered_task_instance_fields")?;
+    /// The ids that a query gives, sorted here: databases sort text differently.
+    fn sorted(&mut self, query: &str) -> Result<Vec<String>, SourceError> {
+        let rows = self.connection.rows(query)?;
         let mut ids: Vec<String> = rows.iter().map(|row| row.string(0)).collect();
         ids.sort();
         Ok(ids)
-    }
-
-    /// The ids of a Dag's runs, newest first, for suggestions.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub fn run_ids(&mut self, dag_id: &str) -> Result<Vec<String>, SourceError> {
-        let rows = self.connection.rows(&format!(
-            "SELECT run_id FROM dag_run WHERE dag_id = {} ORDER BY id DESC LIMIT 1000",
-            quoted(dag_id)
-        ))?;
-        Ok(rows.iter().map(|row| row.string(0)).collect())
     }
 
     /// Events that runs consumed, in the order in which they are stored.
@@ -213,7 +125,7 @@ impl Database {
             let (task_id, key) = (row.string(1), row.string(2));
             let value = row.json(4, &format!("the XCom {key} of {dag_id}.{task_id}"))?;
             let of_run = found.entry(row.string(0)).or_default();
-            add_xcom(of_run, &task_id, &key, row.int(3).unwrap_or(-1), value);
+            StoredRun::add_xcom(of_run, &task_id, &key, row.int(3).unwrap_or(-1), value);
         }
         Ok(found)
     }
@@ -303,8 +215,78 @@ fn dag_run(row: &Row, events: Vec<Json>) -> Result<Json, SourceError> {
 }
 
 impl Runs for Database {
-    fn rendered_runs(&mut self, dag_id: &str, needs: Needs, after: i64) -> Result<Page, SourceError> {
-        self.runs(dag_id, &RunFilter { rendered: true, ..RunFilter::default() }, needs, after)
+    fn name(&self) -> String {
+        self.address.to_string()
+    }
+
+    fn dag_ids(&mut self) -> Result<Vec<String>, SourceError> {
+        self.sorted("SELECT DISTINCT dag_id FROM serialized_dag")
+    }
+
+    fn rendered_dags(&mut self) -> Result<Vec<String>, SourceError> {
+        self.sorted("SELECT DISTINCT dag_id FROM rendered_task_instance_fields")
+    }
+
+    fn run_ids(&mut self, dag_id: &str, most: usize) -> Result<Vec<String>, SourceError> {
+        let rows = self.connection.rows(&format!(
+            "SELECT run_id FROM dag_run WHERE dag_id = {} ORDER BY id DESC LIMIT {most}",
+            quoted(dag_id)
+        ))?;
+        Ok(rows.iter().map(|row| row.string(0)).collect())
+    }
+
+    fn runs(&mut self, dag_id: &str, filter: &RunFilter, needs: Needs, after: i64) -> Result<Page, SourceError> {
+        let mut such = format!("r.dag_id = {} AND r.id > {after}", quoted(dag_id));
+        if let Some(run_id) = &filter.run_id {
+            such.push_str(&format!(" AND r.run_id = {}", quoted(run_id)));
+        }
+        if let Some(key) = &filter.partition_key {
+            such.push_str(&format!(" AND r.partition_key = {}", quoted(key)));
+        }
+        if filter.rendered {
+            such.push_str(
+                " AND EXISTS (SELECT 1 FROM rendered_task_instance_fields f WHERE f.dag_id = r.dag_id AND f.run_id = r.run_id)",
+            );
+        }
+        let rows = self.connection.rows(&format!(
+            "SELECT {RUN_COLUMNS} FROM dag_run r LEFT JOIN dag_run_note n ON n.dag_run_id = r.id \
+             WHERE {such} ORDER BY r.id LIMIT {PAGE}"
+        ))?;
+        let next = (rows.len() == PAGE).then(|| rows.last().and_then(|row| row.int(0))).flatten();
+        let ids: Vec<i64> = rows.iter().filter_map(|row| row.int(0)).collect();
+        let run_ids: Vec<String> = rows.iter().map(|row| row.string(2)).collect();
+        let mut events = self.consumed(&ids)?;
+        let mut instances = self.instances(dag_id, &run_ids)?;
+        let mut xcom = if needs.xcom { self.xcoms(dag_id, &run_ids)? } else { BTreeMap::new() };
+        let mut runs = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let id = row.int(0).unwrap_or_default();
+            let run_id = row.string(2);
+            let logical_date = row.instant(5, "dag_run.logical_date")?;
+            let previous = match logical_date {
+                Some(date) if needs.previous => self.previous(dag_id, date)?,
+                _ => Vec::new(),
+            };
+            runs.push(StoredRun {
+                dag_id: row.string(1),
+                dag_run: dag_run(row, events.remove(&id).unwrap_or_default())?,
+                state: row.string(4),
+                version: row.text(16),
+                instances: instances.remove(&run_id).unwrap_or_default(),
+                xcom: xcom.remove(&run_id).unwrap_or_default(),
+                previous,
+                run_id,
+            });
+        }
+        Ok((runs, next))
+    }
+
+    fn values(&mut self) -> Result<Values, SourceError> {
+        self.decrypted_values()
+    }
+
+    fn queue(&mut self) -> Result<Option<Queue>, SourceError> {
+        self.waiting().map(Some)
     }
 
     fn surrounding(&mut self, text: &str) -> Result<Surrounding, SourceError> {
@@ -328,9 +310,24 @@ impl Runs for Database {
 
     fn serialized(&mut self, dag_id: &str, version: Option<&str>) -> Result<Option<SerializedRow>, SourceError> {
         match version {
-            Some(version) => self.dag_version(version),
+            Some(version) => Ok(self.dag_rows(&format!("s.dag_version_id = {}", quoted(version)))?.into_iter().next()),
             None => Ok(self.latest_dags(&[dag_id.to_owned()])?.into_iter().next()),
         }
+    }
+
+    fn latest_dags(&mut self, dag_ids: &[String]) -> Result<Vec<SerializedRow>, SourceError> {
+        let wanted = match dag_ids {
+            [] => "1 = 1".to_owned(),
+            ids => format!("s.dag_id IN ({})", list(ids)),
+        };
+        let stale = if dag_ids.is_empty() { self.stale_dags()? } else { Vec::new() };
+        let mut dags = self.dag_rows(&format!(
+            "{wanted} AND v.version_number = (SELECT max(o.version_number) FROM dag_version o \
+             JOIN serialized_dag t ON t.dag_version_id = o.id WHERE o.dag_id = s.dag_id)"
+        ))?;
+        dags.retain(|dag| !stale.contains(&dag.dag_id));
+        dags.sort_by(|one, other| one.dag_id.cmp(&other.dag_id));
+        Ok(dags)
     }
 
     fn untold(&self, _text: &str) -> Option<String> {

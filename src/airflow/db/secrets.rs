@@ -48,10 +48,8 @@ const HELP: &str = "set AIRFLOW__CORE__FERNET_KEY as your Airflow has it";
 
 impl Database {
     /// Every variable and connection. What cannot be decrypted is named, and refused when a template asks for it.
-    ///
-    /// # Errors
-    /// What the database says.
-    pub fn values(&mut self, keys: &FernetKeys) -> Result<Values, SourceError> {
+    pub(super) fn decrypted_values(&mut self) -> Result<Values, SourceError> {
+        let keys = &self.keys;
         let mut values = Values::default();
         for row in self.connection.rows("SELECT \"key\", val, is_encrypted FROM variable ORDER BY \"key\"")? {
             let (name, raw) = (row.string(0), row.string(1));

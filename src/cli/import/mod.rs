@@ -6,10 +6,6 @@ use super::{Io, Outcome};
 
 mod dags;
 pub mod output;
-#[cfg_attr(
-    not(all(feature = "api", any(feature = "sqlite", feature = "postgres"))),
-    allow(dead_code, unused_imports, reason = "for the sources this build has not")
-)]
 mod runs;
 mod serialized;
 mod source;

@@ -4,10 +4,10 @@ use camino::Utf8PathBuf;
 
 use super::ImportedArgs;
 use super::output::{self, OutputArgs, failure};
-use crate::airflow::export;
-use crate::airflow::{Imported, StoredRun, Values};
+use crate::airflow::sweep::Runs;
+use crate::airflow::{Folders, Imported, RunFilter, export, import};
 use crate::cli::source_args::SourceArgs;
-use crate::cli::{Failure, Io, Outcome};
+use crate::cli::{Io, Outcome, connect, definitions, select};
 
 /// What is taken besides Dags.
 #[derive(Debug, Clone, clap::Args)]
@@ -74,103 +74,50 @@ pub struct ApiArgs {
 }
 
 /// Imports a metadata database.
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub fn db(args: &DbArgs, io: &mut Io<'_>) -> Outcome {
-    use crate::airflow::db::RunFilter;
-    use crate::airflow::{Folders, Needs};
-    use crate::cli::{definitions, select, source_args};
-
-    let mut database = source_args::database(&args.url)?;
-    let rows = database.latest_dags(&args.what.dag)?;
-    if let Some(missing) = args.what.dag.iter().find(|dag_id| !rows.iter().any(|row| row.dag_id == **dag_id)) {
-        let known = database.dag_ids()?;
-        return Err(select::unknown("Dag", missing, &known.iter().map(String::as_str).collect::<Vec<_>>()));
-    }
-    if rows.is_empty() {
-        return Err(Failure::Fatal(format!("{} holds no serialized Dag", database.address())));
-    }
-    let needs: Vec<(String, Needs)> =
-        rows.iter().map(|row| (row.dag_id.clone(), Needs::of(&row.data.to_string()))).collect();
+    let mut database = connect::database(&args.url)?;
     let folders = Folders { dags: args.dags_folder.clone(), template_searchpath: args.template_searchpath.clone() };
-    let imported = definitions::imported(rows, &folders)?;
-    let values = source_args::values(&mut database)?;
-    let mut runs = Vec::new();
-    for (dag_id, needs) in needs.iter().filter(|_| args.what.runs > 0) {
-        let newest: Vec<String> = database.run_ids(dag_id)?.into_iter().take(args.what.runs).collect();
-        for run_id in newest.iter().rev() {
-            let filter = RunFilter { run_id: Some(run_id.clone()), ..RunFilter::default() };
-            runs.extend(database.runs(dag_id, &filter, *needs, 0)?.0);
-        }
-    }
-    finish(imported, &values, &runs, &args.what, io)
-}
-
-/// Imports a metadata database.
-#[cfg(not(any(feature = "sqlite", feature = "postgres")))]
-pub fn db(_: &DbArgs, _: &mut Io<'_>) -> Outcome {
-    Err(crate::cli::source_args::without_feature("`import db`", "sqlite` or `postgres"))
+    let imported = definitions::latest(&mut *database, &args.what.dag, &folders)?;
+    finish(&mut *database, imported, &args.what, io)
 }
 
 /// Imports through the REST API.
-#[cfg(feature = "api")]
 pub fn api(args: &ApiArgs, io: &mut Io<'_>) -> Outcome {
-    use crate::airflow::Needs;
-
     let source = SourceArgs {
         db: args.db.clone(),
         api: Some(args.url.clone()),
         ca_file: args.ca_file.clone(),
         timeout: args.timeout,
     };
-    let mut api = source.connect(&args.url, args.imported.names_dags())?;
-    let named = if args.imported.names_dags() { args.imported.imported(io)? } else { None };
+    let wanted = &args.what.dag;
+    let mut api = source.open(args.imported.names_dags())?;
+    let named = if args.imported.names_dags() { args.imported.read(io)? } else { None };
     let imported = match named {
-        Some(imported) => imported,
-        None => of_database(args)?,
-    };
-    let needs = Needs::of(&imported.document);
-    let values = api.values()?;
-    let known = api.dag_ids()?;
-    let mut runs = Vec::new();
-    for dag in &imported.pipeline.dags {
-        let wanted = args.what.dag.is_empty() || args.what.dag.contains(&dag.dag_id);
-        if !wanted || !known.contains(&dag.dag_id) || args.what.runs == 0 {
-            continue;
+        Some((mut dags, folders)) => {
+            let ids: Vec<&str> = dags.iter().filter_map(|dag| dag.dag_id().ok()).collect();
+            if let Some(missing) = wanted.iter().find(|dag_id| !ids.contains(&dag_id.as_str())) {
+                return Err(select::unknown("Dag", missing, &ids));
+            }
+            dags.retain(|dag| wanted.is_empty() || dag.dag_id().is_ok_and(|id| wanted.iter().any(|name| name == id)));
+            import(&dags, &folders).map_err(|error| failure(&error))?
         }
-        let newest: Vec<String> = api.run_ids(&dag.dag_id)?.into_iter().take(args.what.runs).collect();
-        for run_id in newest.iter().rev() {
-            runs.extend(api.run(&dag.dag_id, run_id, needs)?);
+        None => definitions::latest(&mut *api, wanted, &args.imported.folders())?,
+    };
+    finish(&mut *api, imported, &args.what, io)
+}
+
+/// Adds values and the newest runs, and prints or writes the pipeline.
+fn finish(source: &mut dyn Runs, imported: Imported, args: &RunArgs, io: &mut Io<'_>) -> Outcome {
+    let values = source.values()?;
+    let known = if args.runs > 0 { source.dag_ids()? } else { Vec::new() };
+    let mut runs = Vec::new();
+    for (dag_id, needs) in imported.needs.iter().filter(|(dag_id, _)| known.contains(dag_id)) {
+        for run_id in source.run_ids(dag_id, args.runs)?.into_iter().rev() {
+            let filter = RunFilter { run_id: Some(run_id), ..RunFilter::default() };
+            runs.extend(source.runs(dag_id, &filter, *needs, 0)?.0);
         }
     }
-    finish(imported, &values, &runs, &args.what, io)
-}
-
-#[cfg(all(feature = "api", any(feature = "sqlite", feature = "postgres")))]
-fn of_database(args: &ApiArgs) -> Result<Imported, Failure> {
-    use crate::airflow::Folders;
-    use crate::cli::{definitions, source_args};
-
-    let mut database = source_args::database(args.db.as_deref().unwrap_or_default())?;
-    let folders = Folders {
-        dags: args.imported.dags_folder.clone(),
-        template_searchpath: args.imported.template_searchpath.clone(),
-    };
-    Ok(definitions::imported(database.latest_dags(&args.what.dag)?, &folders)?)
-}
-
-#[cfg(all(feature = "api", not(any(feature = "sqlite", feature = "postgres"))))]
-fn of_database(_: &ApiArgs) -> Result<Imported, Failure> {
-    Err(crate::cli::source_args::without_feature("--db", "sqlite` or `postgres"))
-}
-
-/// Imports through the REST API.
-#[cfg(not(feature = "api"))]
-pub fn api(_: &ApiArgs, _: &mut Io<'_>) -> Outcome {
-    Err(crate::cli::source_args::without_feature("`import api`", "api"))
-}
-
-fn finish(imported: Imported, values: &Values, runs: &[StoredRun], args: &RunArgs, io: &mut Io<'_>) -> Outcome {
-    let mut imported = export::with_values(imported, values, args.with_secrets).map_err(|error| failure(&error))?;
-    imported.files.extend(export::scenarios(runs));
+    let mut imported = export::with_values(imported, &values, args.with_secrets).map_err(|error| failure(&error))?;
+    imported.files.extend(export::scenarios(&runs));
     output::finish(&imported, &args.output, io)
 }

@@ -5,7 +5,7 @@ use camino::Utf8PathBuf;
 use super::dags;
 use super::output::{failure, findings};
 use super::serialized;
-use crate::airflow::{Folders, Imported, import};
+use crate::airflow::{Folders, Imported, SerializedDag, import};
 use crate::cli::{Failure, Io};
 use crate::pipeline::{Pipeline, Profile};
 
@@ -59,11 +59,20 @@ impl ImportedArgs {
     /// # Errors
     /// What cannot be imported.
     pub fn imported(&self, io: &mut Io<'_>) -> Result<Option<Imported>, Failure> {
-        let mut folder = self.dags_folder.clone();
+        let Some((dags, folders)) = self.read(io)? else { return Ok(None) };
+        import(&dags, &folders).map(Some).map_err(|error| failure(&error))
+    }
+
+    /// The Dags that are named, as they are stored, and where their templates look for files.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    pub fn read(&self, io: &mut Io<'_>) -> Result<Option<(Vec<SerializedDag>, Folders)>, Failure> {
+        let mut folders = self.folders();
         let read = match (&self.serialized, &self.python, &self.dags_folder) {
             (Some(source), ..) => serialized::read(source)?,
             (None, Some(python), Some(dags)) => {
-                folder = dags::folder_of(dags);
+                folders.dags = dags::folder_of(dags);
                 dags::ask(dags, python, self.python_timeout, io)?.dags
             }
             _ if !self.any() => return Ok(None),
@@ -73,8 +82,12 @@ impl ImportedArgs {
                 return Err(Failure::Usage(message.to_owned()));
             }
         };
-        let folders = Folders { dags: folder, template_searchpath: self.template_searchpath.clone() };
-        import(&read, &folders).map(Some).map_err(|error| failure(&error))
+        Ok(Some((read, folders)))
+    }
+
+    /// Where templates look for files.
+    pub fn folders(&self) -> Folders {
+        Folders { dags: self.dags_folder.clone(), template_searchpath: self.template_searchpath.clone() }
     }
 
     /// True when they name Dags, and not only folders for templates.
