@@ -352,3 +352,39 @@ fn values_that_the_api_masks() {
     assert!(ran.stdout.contains("| echo v"), "{}", ran.stdout);
     assert!(ran.stdout.contains("variable `api_token` is masked by the API"), "{}", ran.stdout);
 }
+
+/// More runs than a page holds are taken, and of the Dags that are named no others.
+#[test]
+fn imported_page_after_page() {
+    let of = |number: usize| {
+        let mut run = bodies("dagRun").into_iter().find(|run| run["dag_id"] == "plain_daily").unwrap();
+        run["dag_run_id"] = format!("run_{number}").into();
+        run
+    };
+    let url = serve(move |request, stream| {
+        let (path, query) = request.path.split_once('?').unwrap_or((&request.path, ""));
+        let offset: usize = query.split('&').find_map(|pair| pair.strip_prefix("offset=")?.parse().ok()).unwrap_or(0);
+        let body = match path.strip_prefix("/api/v2/dags/plain_daily/dagRuns") {
+            Some("") => {
+                let page: Vec<Json> = (1..=5).rev().skip(offset).take(2).map(of).collect();
+                json!({"dag_runs": page, "total_entries": 5})
+            }
+            Some(rest) if rest.ends_with("/taskInstances") => json!({"task_instances": [], "total_entries": 0}),
+            Some(rest) if rest.ends_with("/xcomEntries") => json!({"xcom_entries": [], "total_entries": 0}),
+            Some(rest) => of(rest.trim_start_matches("/run_").parse().unwrap()),
+            None => sample(request).1,
+        };
+        reply(stream, "200 OK", "", &body.to_string());
+    });
+    let project = project();
+    let mut args = vec!["import", "api", &url, "--dag", "plain_daily", "--runs", "4", "--out", "p"];
+    args.extend(FOLDERS);
+    project.run(&args).success();
+    let dags = project.read("p/pipeline.yaml");
+    assert!(dags.contains("plain_daily:") && !dags.contains("_consumer:"), "{dags}");
+    let runs = project.read("p/scenarios/plain_daily.yaml");
+    let taken: Vec<bool> = (1..=5).map(|number| runs.contains(&format!("run_{number}"))).collect();
+    assert_eq!(taken, [false, true, true, true, true], "{runs}");
+    args[4] = "plain_dail";
+    project.run(&args).code(2).stderr_has("`plain_daily`");
+}
