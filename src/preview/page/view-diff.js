@@ -17,11 +17,14 @@ function part(field, words) {
   ];
 }
 
+/** The accepted text is there: facts in the snapshot's header are no part of it, as for `partita snapshot --check`. */
+const accepted = (field) => field.status === "same" || field.status === "other_facts";
+
 const SNAPSHOT_WORDS = {
   same: ["as accepted", "good"],
   changed: ["changed", "warn"],
   new: ["no snapshot yet", "accent"],
-  unreadable: ["the snapshot cannot be read", "bad"],
+  damaged: ["the snapshot cannot be read", "bad"],
   error: ["does not render", "bad"],
 };
 
@@ -62,8 +65,8 @@ export const snapshotView = {
     const all = await each(run.fields({ given: true }), (field) => orError(field, model.snapshot(state, field, signal)));
     if (signal.aborted) return;
     const fields = all.filter((field) => field.status !== "not_a_template");
-    const changed = fields.filter((field) => field.status !== "same");
-    const equal = fields.filter((field) => field.status === "same");
+    const changed = fields.filter((field) => !accepted(field));
+    const equal = fields.filter(accepted);
     if (!fields.length) {
       put(element, empty("Nothing to compare", "This run has no template fields."));
       return;
@@ -89,7 +92,7 @@ export const snapshotView = {
         h("span", { class: "meta" }, changed.length ? ["− accepted  + now · accept with ", h("code", {}, "partita review")] : counted(fields.length, "field")),
       ),
       changed.map((field) => part(field, SNAPSHOT_WORDS)),
-      equal.length ? h("p", { class: "empty-line" }, changed.length ? "As accepted: " : "Byte for byte: ", h("span", { class: "mono" }, equal.map((field) => field.label).join(", "))) : null,
+      equal.length ? h("p", { class: "empty-line" }, changed.length ? "As accepted: " : "Byte for byte: ", h("span", { class: "mono" }, equal.map((field) => (field.status === "same" ? field.label : `${field.label} (its run has other facts)`)).join(", "))) : null,
     );
   },
 };
