@@ -147,9 +147,7 @@ fn queues(args: &Args, folders: &[Utf8PathBuf]) -> Result<Option<Queues>, Failur
     };
     // The file must be one of partita's, or become one, before anybody relies on it.
     crate::schedule::SqliteStore::open(store.as_std_path()).map_err(super::queue_store::failure)?;
-    let root = if folder.is_dir() { folder.as_path() } else { folder.parent().unwrap_or(folder) };
-    let root = if root.as_str().is_empty() { Utf8Path::new(".") } else { root };
-    Ok(Some(Queues::file(store.clone(), crate::pipeline::name_of(root), Box::new(super::queue_store::clock))))
+    Ok(Some(Queues::file(store.clone(), preview::pipeline_name(folder), Box::new(super::queue_store::clock))))
 }
 
 #[cfg(not(feature = "sqlite"))]

@@ -28,4 +28,4 @@ pub use queue::{Queue, Queues};
 pub use server::{Limits, serve};
 pub use state::{Change, Options, Preview};
 pub use watch::{Watch, watch};
-pub use workspace::{Folder, Workspace};
+pub use workspace::{Folder, Workspace, pipeline_name};

@@ -77,6 +77,15 @@ impl Queues {
         self.pipeline.as_deref()
     }
 
+    /// Refuses another pipeline than the one whose Dags consume.
+    pub(super) fn belong_to(&self, pipeline: &str) -> Result<(), Failure> {
+        if self.pipeline.as_deref().is_none_or(|own| own == pipeline) {
+            return Ok(());
+        }
+        let message = format!("the open store belongs to another pipeline than {pipeline}");
+        Err(Failure::new(409, "no_store", message))
+    }
+
     /// The rows, for a moment.
     pub fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
@@ -146,13 +155,7 @@ impl Queues {
         let Some(path) = &self.path else {
             return Err(Failure::new(409, "no_store", "the open queue is not a file"));
         };
-        if self.pipeline.as_deref().is_some_and(|name| name != pipeline.name) {
-            return Err(Failure::new(
-                409,
-                "no_store",
-                format!("the open store belongs to another pipeline than {}", pipeline.name),
-            ));
-        }
+        self.belong_to(&pipeline.name)?;
         let mut scenario = base.cloned().unwrap_or_else(|| Scenario::of_steps("store", Vec::new()));
         scenario.name = path.file_stem().unwrap_or("store").to_owned();
         scenario.steps = Vec::new();

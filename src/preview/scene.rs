@@ -132,25 +132,13 @@ impl Scene {
 
     /// Runs, what is pending and the log, without any text.
     pub fn outcome(&self) -> Result<Outcome, Failure> {
-        let bare = |run: &PlayedRun| RunOutcome {
-            run: run.run.clone(),
-            origin: run.origin,
-            date_reason: run.date_reason.clone(),
-            tasks: Vec::new(),
-        };
-        Ok(self.with_played(|played| pipeline::outcome(&self.pipeline, &self.scenario, played, bare))?)
+        Ok(self.with_played(|played| pipeline::outcome(&self.pipeline, &self.scenario, played, RunOutcome::bare))?)
     }
 }
 
 /// A run as the API shows it: what a report says of it, masked.
 pub fn run_json(run: &PlayedRun, masker: &Masker) -> Map<String, Json> {
-    let bare = RunOutcome {
-        run: run.run.clone(),
-        origin: run.origin,
-        date_reason: run.date_reason.clone(),
-        tasks: Vec::new(),
-    };
-    let mut object = report::run_json(&bare);
+    let mut object = report::run_json(&RunOutcome::bare(run));
     object.insert("assumed".to_owned(), (run.origin == Origin::Assumed).into());
     object.insert("run_after".to_owned(), run.run.run_after.to_rfc3339().into());
     object.into_iter().map(|(name, value)| (name, masked(value, masker))).collect()
@@ -158,10 +146,5 @@ pub fn run_json(run: &PlayedRun, masker: &Masker) -> Map<String, Json> {
 
 /// Masks every string of a value.
 pub fn masked(value: Json, masker: &Masker) -> Json {
-    match value {
-        Json::String(text) => Json::String(masker.mask(&text).into_owned()),
-        Json::Array(items) => items.into_iter().map(|item| masked(item, masker)).collect(),
-        Json::Object(map) => map.into_iter().map(|(key, item)| (key, masked(item, masker))).collect(),
-        other => other,
-    }
+    report::masked(value, &|text| masker.mask(text).into_owned())
 }

@@ -15,17 +15,22 @@ pub const SCENE: [&str; 6] = ["pipeline", "scenario", "emit", "after", "partitio
 pub const FIELD: [&str; 11] =
     ["pipeline", "scenario", "emit", "after", "partition_key", "store", "dag", "run", "task", "map_index", "field"];
 
-/// The folder a request names, or the only one.
+/// The folder that the parameters of a request name, or the only one.
 pub fn folder<'a>(workspace: &'a Workspace, query: &Query) -> Result<&'a Folder, Failure> {
+    named_folder(workspace, query.get("pipeline")?)
+}
+
+/// The folder of a pipeline, or the only one there is.
+pub fn named_folder<'a>(workspace: &'a Workspace, name: Option<&str>) -> Result<&'a Folder, Failure> {
     if let Some(missing) = &workspace.missing {
         return Err(Failure::new(422, "file", missing.clone()));
     }
-    match (query.get("pipeline")?, workspace.folders.as_slice()) {
+    match (name, workspace.folders.as_slice()) {
         (Some(name), folders) => workspace
             .folder(name)
             .ok_or_else(|| Failure::unknown("pipeline", name, folders.iter().map(|folder| folder.name.as_str()))),
         (None, [only]) => Ok(only),
-        (None, _) => Err(Failure::bad_request("the parameter `pipeline` is missing")),
+        (None, _) => Err(Failure::bad_request("`pipeline` is missing")),
     }
 }
 

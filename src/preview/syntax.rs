@@ -4,15 +4,18 @@
 //! before, from the same state. What a line was taken for depends on nothing else, so it is looked up.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
 /// Bytes of lines that are remembered; then it begins anew.
 const REMEMBERED_BYTES: usize = 8 << 20;
 
-/// States that are compared with a new one: usual texts have a few dozen.
+/// States that are remembered, and compared with a new one: usual texts have a few dozen.
 const STATES: usize = 256;
+
+/// Scopes of a state that is remembered: a text that nests on and on would fill the memory with its states.
+const SCOPES: usize = 128;
 
 /// The grammars that syntect brings.
 pub static SYNTAXES: LazyLock<SyntaxSet> = LazyLock::new(SyntaxSet::load_defaults_newlines);
@@ -46,7 +49,7 @@ static CLASSES: LazyLock<Vec<(Scope, &'static str)>> = LazyLock::new(|| {
 pub type Parts = Arc<[(usize, &'static str)]>;
 
 /// Where a parser stands between two lines.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 struct State {
     parser: ParseState,
     stack: ScopeStack,
@@ -69,16 +72,16 @@ struct Memory {
 static MEMORY: LazyLock<Mutex<Memory>> = LazyLock::new(Mutex::default);
 
 impl Memory {
-    /// The one state of its kind.
-    fn state(&mut self, state: State) -> Arc<State> {
-        if let Some(known) = self.states.iter().find(|known| ***known == state) {
-            return known.clone();
+    /// The one remembered state of its kind; none when there are too many, or it is too large.
+    fn shared(&mut self, state: &Arc<State>) -> Option<Arc<State>> {
+        if let Some(known) = self.states.iter().find(|known| *known == state) {
+            return Some(known.clone());
         }
-        let state = Arc::new(state);
-        if self.states.len() < STATES {
-            self.states.push(state.clone());
+        if self.states.len() >= STATES || state.stack.len() > SCOPES {
+            return None;
         }
-        state
+        self.states.push(state.clone());
+        Some(state.clone())
     }
 
     fn keep(&mut self, from: &Arc<State>, code: &str, parts: &Parts, next: &Arc<State>) {
@@ -93,36 +96,54 @@ impl Memory {
 }
 
 /// Parses a text line by line.
-pub struct Lines(Arc<State>);
+pub struct Lines {
+    state: Arc<State>,
+    /// The state is one that the memory shares: lines after it are looked up and kept. Another one is nobody else's.
+    shared: bool,
+}
 
 impl Lines {
     /// Begins at the first line.
     pub fn new(syntax: &SyntaxReference) -> Self {
-        let begin = State { parser: ParseState::new(syntax), stack: ScopeStack::new() };
-        Lines(MEMORY.lock().unwrap_or_else(PoisonError::into_inner).state(begin))
+        let begin = Arc::new(State { parser: ParseState::new(syntax), stack: ScopeStack::new() });
+        let mut lines = Lines { state: begin, shared: false };
+        lines.share(&mut memory());
+        lines
     }
 
     /// The classes of the next line, which has no line break. What cannot be parsed has none.
     pub fn parse(&mut self, code: &str) -> Parts {
-        {
-            let memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
-            let known = memory.lines.get(&Arc::as_ptr(&self.0).addr()).and_then(|lines| lines.get(code));
+        let from = self.shared.then(|| self.state.clone());
+        if let Some(from) = &from {
+            let memory = memory();
+            let known = memory.lines.get(&Arc::as_ptr(from).addr()).and_then(|lines| lines.get(code));
             if let Some(known) = known {
-                let (parts, next) = (known.parts.clone(), known.next.clone());
-                drop(memory);
-                self.0 = next;
-                return parts;
+                self.state = known.next.clone();
+                return known.parts.clone();
             }
         }
-        let (mut parser, mut stack) = (self.0.parser.clone(), self.0.stack.clone());
-        let parts: Parts = parts(&mut parser, &mut stack, code).into();
-        let mut memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
-        let next = memory.state(State { parser, stack });
-        memory.keep(&self.0, code, &parts, &next);
-        drop(memory);
-        self.0 = next;
+        // Copied where it is shared, changed in its place where it is not.
+        let state = Arc::make_mut(&mut self.state);
+        let parts: Parts = parts(&mut state.parser, &mut state.stack, code).into();
+        let mut memory = memory();
+        self.share(&mut memory);
+        if let (Some(from), true) = (&from, self.shared) {
+            memory.keep(from, code, &parts, &self.state);
+        }
         parts
     }
+
+    fn share(&mut self, memory: &mut Memory) {
+        let shared = memory.shared(&self.state);
+        self.shared = shared.is_some();
+        if let Some(state) = shared {
+            self.state = state;
+        }
+    }
+}
+
+fn memory() -> MutexGuard<'static, Memory> {
+    MEMORY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn parts(parser: &mut ParseState, stack: &mut ScopeStack, code: &str) -> Vec<(usize, &'static str)> {

@@ -142,13 +142,17 @@ impl Workspace {
     }
 }
 
-fn read_folder(path: &Utf8Path) -> Folder {
+/// The name that requests give to the pipeline in a folder or a file.
+pub fn pipeline_name(path: &Utf8Path) -> String {
     let root = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
-    let root = if root.as_str().is_empty() { Utf8Path::new(".") } else { root };
+    pipeline::name_of(if root.as_str().is_empty() { Utf8Path::new(".") } else { root })
+}
+
+fn read_folder(path: &Utf8Path) -> Folder {
     let loaded = pipeline::load(path).map(Arc::new);
     let (name, scenarios) = match &loaded {
         Ok(pipeline) => (pipeline.name.clone(), read_scenarios(pipeline)),
-        Err(_) => (pipeline::name_of(root), Vec::new()),
+        Err(_) => (pipeline_name(path), Vec::new()),
     };
     Folder { name, path: path.to_owned(), loaded, scenarios }
 }

@@ -196,8 +196,8 @@ fn field_json(field: &RenderedField, mask: &dyn Fn(&str) -> String) -> Map<Strin
     object
 }
 
-/// Masks every string of a value.
-fn masked(value: Json, mask: &dyn Fn(&str) -> String) -> Json {
+/// Masks every string of a value; names of members stay.
+pub fn masked(value: Json, mask: &dyn Fn(&str) -> String) -> Json {
     match value {
         Json::String(text) => Json::String(mask(&text)),
         Json::Array(items) => items.into_iter().map(|item| masked(item, mask)).collect(),

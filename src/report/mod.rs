@@ -19,7 +19,7 @@ pub use context::{context_json, context_table};
 pub use diff::{COMMENT_LIMIT, Detail, diff_github, diff_json, diff_markdown, diff_sarif, diff_text};
 pub use explain::{Wanted, explain_json, explain_text, explainable};
 pub use explain_datasets::{explain_datasets_json, explain_datasets_text, explainable_datasets};
-pub use json::{render_json, render_jsonl, resolve_json, run_json};
+pub use json::{masked, render_json, render_jsonl, resolve_json, run_json};
 pub use problems::{Excerpt, excerpt, plain_problems, problems};
 pub use profiles::{profiles_json, profiles_markdown, profiles_text};
 pub use render::{Shown, field_error, instant, render_text, run_heading};

@@ -17,18 +17,16 @@ pub fn with_snapshot(ask: &Ask<'_>) -> Result<Json, Failure> {
     query.only(&select::FIELD)?;
     let scene = select::scene(ask.preview, ask.workspace, query)?;
     let chosen = Chosen::of(&scene, query)?;
-    let rendered = chosen.render(ask.preview, query.get("field")?)?;
+    let rendered = chosen.field(&chosen.renderer(ask.preview), query.get("field")?)?;
     // Names of runs that share a key depend on the runs before them: all of them are there, one has its field.
     let runs = scene.runs.iter().map(|run| {
-        let mut result = rendered.result.clone();
-        result.fields.retain(|field| field.name == rendered.field.name);
-        let here = std::ptr::eq(run, chosen.run);
-        RunOutcome {
-            run: run.run.clone(),
-            origin: run.origin,
-            date_reason: run.date_reason.clone(),
-            tasks: if here { vec![result] } else { Vec::new() },
+        let mut outcome = RunOutcome::bare(run);
+        if std::ptr::eq(run, chosen.run) {
+            let mut result = rendered.result.clone();
+            result.fields.retain(|field| field.name == rendered.field.name);
+            outcome.tasks.push(result);
         }
+        outcome
     });
     let outcome = Outcome {
         pipeline: scene.pipeline.name.clone(),
@@ -89,7 +87,8 @@ pub fn runs(ask: &Ask<'_>) -> Result<Json, Failure> {
     let other = select::named_run(&scene, Some(dag), Some(query.need("b")?))?;
     let field = query.get("field")?;
     let (left, right) = (Chosen::of_run(&first, one, query)?, Chosen::of_run(&scene, other, query)?);
-    let (a, b) = (left.render(ask.preview, field)?, right.render(ask.preview, field)?);
+    let a = left.field(&left.renderer(ask.preview), field)?;
+    let b = right.field(&right.renderer(ask.preview), field)?;
     let text = |rendered: &super::render::Rendered| match (&rendered.field.value, rendered.text()) {
         (_, Some(text)) => text,
         (Err(error), None) => {

@@ -46,13 +46,7 @@ pub fn answer(ask: &Ask<'_>) -> Result<Json, Failure> {
         && let Some(run) = run
     {
         let mut heading = String::new();
-        let bare = RunOutcome {
-            run: run.run.clone(),
-            origin: run.origin,
-            date_reason: run.date_reason.clone(),
-            tasks: Vec::new(),
-        };
-        report::run_heading(&mut heading, &bare);
+        report::run_heading(&mut heading, &RunOutcome::bare(run));
         parts.push(heading);
     }
     if let (Some(what), true) = (what, parts.is_empty()) {

@@ -1,5 +1,7 @@
 //! `GET /api/graph`: assets, Dags and events of a scene, and the hops between runs.
 
+use std::collections::{BTreeSet, HashMap};
+
 use serde_json::{Value as Json, json};
 
 use super::super::answer::Failure;
@@ -8,6 +10,7 @@ use super::super::select;
 use super::Ask;
 use crate::asset::{AssetCondition, AssetEvent, AssetKey, AssetRef};
 use crate::pipeline::{DatasetPlay, Pipeline, PlayedRun};
+use crate::schedule::datasets::DatasetEvent;
 use crate::timetable::isoformat;
 
 /// Draws the graph.
@@ -102,29 +105,48 @@ fn dags(pipeline: &Pipeline) -> Json {
 /// Events and runs in their order, and a hop for each event that a run consumed: from the run that emitted it, if any.
 fn happened(scene: &Scene) -> Result<Json, Failure> {
     scene.with_played(|played| {
-        if let Some(datasets) = &played.datasets {
-            return Ok(datasets_happened(scene, datasets));
-        }
-        let scheduler = &played.scheduler;
-        let made = scheduler.runs()?;
-        let mut events = Vec::new();
+        let (events, consumed) = match &played.datasets {
+            Some(play) => {
+                let runs = play.scheduler.runs().iter();
+                (dataset_events(play), consumed(runs.map(|run| (&*run.dag_id, &*run.run_id, &*run.consumed))))
+            }
+            None => {
+                let scheduler = &played.scheduler;
+                let made = scheduler.runs()?;
+                let mut events = Vec::new();
+                for id in 1.. {
+                    let Some(event) = scheduler.event(id)? else { break };
+                    events.push(event);
+                }
+                let runs = made.iter().map(|made| (&*made.run.dag_id, &*made.run.run_id, &*made.run.events));
+                (events, consumed(runs))
+            }
+        };
         let mut hops = Vec::new();
-        let mut id = 1;
-        while let Some(event) = scheduler.event(id)? {
-            id += 1;
-            let consumers: Vec<Json> = made
-                .iter()
-                .filter(|run| run.run.events.contains(&event.id))
-                .map(|run| json!({"dag_id": run.run.dag_id, "run_id": run.run.run_id}))
-                .collect();
+        let mut shown = Vec::with_capacity(events.len());
+        for event in &events {
+            let consumers = consumed.get(&event.id).map(Vec::as_slice).unwrap_or_default();
             let source = event.source.as_ref().map(|source| json!({"dag_id": source.dag_id, "run_id": source.run_id}));
-            for consumer in &consumers {
+            for consumer in consumers {
                 hops.push(json!({"from": source, "event": event.id, "asset": event.asset.name, "to": consumer}));
             }
-            events.push(event_json(&event, consumers));
+            shown.push(event_json(event, consumers));
         }
-        Ok(json!({"events": events, "runs": runs(scene), "hops": hops}))
+        Ok(json!({"events": shown, "runs": runs(scene), "hops": hops}))
     })
+}
+
+/// The runs (Dag, run id, consumed events) that consumed each event, in the order of the runs.
+fn consumed<'a>(runs: impl Iterator<Item = (&'a str, &'a str, &'a [i64])>) -> HashMap<i64, Vec<Json>> {
+    let mut consumed: HashMap<i64, Vec<Json>> = HashMap::new();
+    for (dag_id, run_id, events) in runs {
+        let run = json!({"dag_id": dag_id, "run_id": run_id});
+        // A run is a consumer once, however often it names an event.
+        for event in events.iter().collect::<BTreeSet<_>>() {
+            consumed.entry(*event).or_default().push(run.clone());
+        }
+    }
+    consumed
 }
 
 fn runs(scene: &Scene) -> Json {
@@ -139,37 +161,22 @@ fn runs(scene: &Scene) -> Json {
     scene.runs.iter().map(run).collect()
 }
 
-/// The same for Airflow 2.10, whose events have no keys.
-fn datasets_happened(scene: &Scene, play: &DatasetPlay) -> Json {
-    let mut hops = Vec::new();
-    let mut events = Vec::new();
-    for event in play.scheduler.events() {
-        let consumers: Vec<Json> = play
-            .scheduler
-            .runs_of_event(event.id)
-            .map(|run| json!({"dag_id": run.dag_id, "run_id": run.run_id}))
-            .collect();
-        let asset = play.key(play.scheduler.uri(event.dataset_id).unwrap_or_default());
-        let source = event.source.as_ref().map(|source| json!({"dag_id": source.dag_id, "run_id": source.run_id}));
-        for consumer in &consumers {
-            hops.push(json!({"from": source, "event": event.id, "asset": asset.name, "to": consumer}));
-        }
-        let event = AssetEvent {
-            id: event.id,
-            asset,
-            timestamp: event.timestamp,
-            extra: event.extra.clone(),
-            source: event.source.clone(),
-            aliases: event.aliases.clone(),
-            partition_key: None,
-            partition_date: None,
-        };
-        events.push(event_json(&event, consumers));
-    }
-    json!({"events": events, "runs": runs(scene), "hops": hops})
+/// The events of Airflow 2.10, which have no keys.
+fn dataset_events(play: &DatasetPlay) -> Vec<AssetEvent> {
+    let event = |event: &DatasetEvent| AssetEvent {
+        id: event.id,
+        asset: play.key(play.scheduler.uri(event.dataset_id).unwrap_or_default()),
+        timestamp: event.timestamp,
+        extra: event.extra.clone(),
+        source: event.source.clone(),
+        aliases: event.aliases.clone(),
+        partition_key: None,
+        partition_date: None,
+    };
+    play.scheduler.events().iter().map(event).collect()
 }
 
-fn event_json(event: &AssetEvent, consumers: Vec<Json>) -> Json {
+fn event_json(event: &AssetEvent, consumers: &[Json]) -> Json {
     json!({
         "id": event.id,
         "asset": {"name": event.asset.name, "uri": event.asset.uri},

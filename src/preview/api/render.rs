@@ -24,8 +24,10 @@ pub fn answer(ask: &Ask<'_>) -> Result<Json, Failure> {
     query.only(&select::FIELD)?;
     let scene = select::scene(ask.preview, ask.workspace, query)?;
     let chosen = Chosen::of(&scene, query)?;
-    let rendered = chosen.render(ask.preview, query.get("field")?)?;
-    Ok(rendered.json(&scene, &chosen))
+    let mut renderer = chosen.renderer(ask.preview);
+    let rendered = chosen.field(&renderer, query.get("field")?)?;
+    let sources = chosen.sources(&mut renderer, &rendered.field);
+    Ok(Shown { rendered, sources }.json(&scene, &chosen))
 }
 
 /// The run and task instance that a request is about.
@@ -37,13 +39,23 @@ pub struct Chosen<'a> {
     pub map_index: i64,
 }
 
-/// A rendered field and what was found out about it.
+/// A rendered field.
 pub struct Rendered {
     pub result: TaskResult,
     pub field: RenderedField,
     pub masker: Masker,
+}
+
+/// The templates behind a field, and for each line of its text the places it comes from, where that is known.
+struct Sources {
     templates: Vec<Source>,
     origins: Option<Vec<Vec<Origin>>>,
+}
+
+/// A rendered field with its templates.
+struct Shown {
+    rendered: Rendered,
+    sources: Sources,
 }
 
 impl<'a> Chosen<'a> {
@@ -61,11 +73,9 @@ impl<'a> Chosen<'a> {
     }
 
     /// Renders a field; without a name the first that is a template.
-    pub fn render(&self, preview: &Preview, field: Option<&str>) -> Result<Rendered, Failure> {
-        let mut renderer = self.scene.renderer(&preview.engine);
-        renderer.map_index = usize::try_from(self.map_index).ok();
+    pub fn field(&self, renderer: &Renderer<'_>, field: Option<&str>) -> Result<Rendered, Failure> {
         let masker = renderer.masker();
-        let result = self.result(&renderer)?;
+        let result = self.result(renderer)?;
         let found = match field {
             Some(name) => result.fields.iter().find(|field| field.name == name).ok_or_else(|| {
                 Failure::unknown("field", name, result.fields.iter().map(|field| field.name.as_str()))
@@ -80,12 +90,24 @@ impl<'a> Chosen<'a> {
                 })?,
         }
         .clone();
-        let origins = match &found.value {
-            Ok(value) if found.rendered => self.origins(&mut renderer, &found.name, value),
+        Ok(Rendered { result, field: found, masker })
+    }
+
+    /// A renderer of the task instance.
+    pub fn renderer<'p>(&'p self, preview: &'p Preview) -> Renderer<'p> {
+        let mut renderer = self.scene.renderer(&preview.engine);
+        renderer.map_index = usize::try_from(self.map_index).ok();
+        renderer
+    }
+
+    /// Finds where a rendered field comes from: the task is rendered once more, with marks in its texts.
+    fn sources(&self, renderer: &mut Renderer<'_>, field: &RenderedField) -> Sources {
+        let origins = match &field.value {
+            Ok(value) if field.rendered => self.origins(renderer, &field.name, value),
             _ => None,
         };
-        let templates = self.templates(&renderer, &found, origins.as_deref().unwrap_or_default());
-        Ok(Rendered { result, field: found, masker, templates, origins })
+        let templates = self.templates(renderer, field, origins.as_deref().unwrap_or_default());
+        Sources { templates, origins }
     }
 
     fn result(&self, renderer: &Renderer<'_>) -> Result<TaskResult, Failure> {
@@ -131,12 +153,14 @@ impl Rendered {
         let value = self.field.value.as_ref().ok()?;
         Some(self.masker.mask(&display(value)).into_owned())
     }
+}
 
+impl Shown {
     fn json(&self, scene: &Scene, chosen: &Chosen<'_>) -> Json {
-        let text = self.text();
-        let file = self.templates.first().filter(|source| source.is_file).map(|source| source.name.as_str());
-        let language = Language::of(file, &self.field.name, text.as_deref().unwrap_or_default());
-        let nested = match &self.field.value {
+        let text = self.rendered.text();
+        let file = self.sources.templates.first().filter(|source| source.is_file).map(|source| source.name.as_str());
+        let language = Language::of(file, &self.rendered.field.name, text.as_deref().unwrap_or_default());
+        let nested = match &self.rendered.field.value {
             Ok(value) => crate::python::text(value).is_none(),
             Err(_) => false,
         };
@@ -144,11 +168,16 @@ impl Rendered {
         let shown = if nested { Language::Yaml } else { language };
         let delimiters = Delimiters::of(&chosen.dag.syntax);
         let templates: Vec<Json> = self
+            .sources
             .templates
             .iter()
             .map(|source| {
-                let own = Language::of(source.is_file.then_some(source.name.as_str()), &self.field.name, &source.text);
-                let masked = self.masker.mask(&source.text);
+                let own = Language::of(
+                    source.is_file.then_some(source.name.as_str()),
+                    &self.rendered.field.name,
+                    &source.text,
+                );
+                let masked = self.rendered.masker.mask(&source.text);
                 json!({
                     "name": source.name,
                     "path": source.path,
@@ -164,43 +193,43 @@ impl Rendered {
         json!({
             "pipeline": scene.pipeline.name,
             "scenario": scene.scenario.name,
-            "run": run_json(chosen.run, &self.masker),
-            "task_id": self.result.task_id,
-            "map_index": self.result.map_index,
-            "field": self.field.name,
-            "rendered": self.field.rendered,
-            "given": self.field.given,
+            "run": run_json(chosen.run, &self.rendered.masker),
+            "task_id": self.rendered.result.task_id,
+            "map_index": self.rendered.result.map_index,
+            "field": self.rendered.field.name,
+            "rendered": self.rendered.field.rendered,
+            "given": self.rendered.field.given,
             "language": shown.name(),
             "text": text,
             "html": text.as_deref().map(|text| highlight::text(text, shown)),
             "value": self.value(nested),
-            "repr": self.field.value.as_ref().ok().filter(|_| nested).map(|value| self.masker.mask(&repr(value)).into_owned()),
-            "error": self.field.value.as_ref().err().map(|error| self.error(chosen, error)),
+            "repr": self.rendered.field.value.as_ref().ok().filter(|_| nested).map(|value| self.rendered.masker.mask(&repr(value)).into_owned()),
+            "error": self.rendered.field.value.as_ref().err().map(|error| self.error(chosen, error)),
             "templates": templates,
             "map": map,
             "back": back,
-            "assumed": self.result.assumed,
+            "assumed": self.rendered.result.assumed,
         })
     }
 
     /// A value that is no plain text, as JSON where JSON can hold it.
     fn value(&self, nested: bool) -> Json {
-        match &self.field.value {
-            Ok(value) if nested => to_json(value).map(|json| masked(json, &self.masker)).unwrap_or_default(),
+        match &self.rendered.field.value {
+            Ok(value) if nested => to_json(value).map(|json| masked(json, &self.rendered.masker)).unwrap_or_default(),
             _ => Json::Null,
         }
     }
 
     /// For each line of the text the template lines it comes from, and for each line of each template the text's lines.
     fn map(&self, text: Option<&str>) -> (Json, Json) {
-        let (Some(origins), Some(text)) = (&self.origins, text) else { return (Json::Null, Json::Null) };
+        let (Some(origins), Some(text)) = (&self.sources.origins, text) else { return (Json::Null, Json::Null) };
         // A secret of several lines is masked as one: nobody can say then which line is which.
         if text.split('\n').count() != origins.len() {
             return (Json::Null, Json::Null);
         }
-        let index = |origin: &Origin| self.templates.iter().position(|source| source.key == origin.template);
+        let index = |origin: &Origin| self.sources.templates.iter().position(|source| source.key == origin.template);
         let mut back: Vec<Vec<Vec<usize>>> =
-            self.templates.iter().map(|source| vec![Vec::new(); source.text.split('\n').count()]).collect();
+            self.sources.templates.iter().map(|source| vec![Vec::new(); source.text.split('\n').count()]).collect();
         let mut map = Vec::new();
         for (line, places) in origins.iter().enumerate() {
             let mut found = Vec::new();
@@ -220,16 +249,17 @@ impl Rendered {
     /// What went wrong, at its line of its template.
     fn error(&self, chosen: &Chosen<'_>, error: &FieldError) -> Json {
         let template = &error.error;
-        let mask = |text: &str| self.masker.mask(text).into_owned();
+        let mask = |text: &str| self.rendered.masker.mask(text).into_owned();
         let key = match &template.template {
             Some(name) => Some(name.clone()),
             None => error.file.clone(),
         };
         let key = key.unwrap_or_else(|| crate::render::inline_name(&error.path));
-        let index = self.templates.iter().position(|source| source.key == key);
-        let source = index.and_then(|index| self.templates.get(index));
+        let index = self.sources.templates.iter().position(|source| source.key == key);
+        let source = index.and_then(|index| self.sources.templates.get(index));
         let path = source.map(|source| source.path.to_string()).or_else(|| error.shown.clone());
-        let path = path.unwrap_or_else(|| format!("{}.{}.{}", chosen.dag.dag_id, self.result.label(), error.path));
+        let path =
+            path.unwrap_or_else(|| format!("{}.{}.{}", chosen.dag.dag_id, self.rendered.result.label(), error.path));
         let text = error.source.as_deref().or_else(|| source.map(|source| &*source.text)).unwrap_or_default();
         let place = match (&template.range, template.line) {
             (Some(range), _) => Some(text_place(&path, text, range)),
@@ -247,7 +277,7 @@ impl Rendered {
         }
         json["hint"] = template.hint.as_deref().map(mask).into();
         json["field"] = error.path.to_string().into();
-        let excerpt = report::field_error(&chosen.dag.dag_id, &self.result, error, &mask);
+        let excerpt = report::field_error(&chosen.dag.dag_id, &self.rendered.result, error, &mask);
         json["excerpt"] = mask(&anstream::adapter::strip_str(&excerpt).to_string()).into();
         json
     }

@@ -23,7 +23,7 @@ pub fn answer(ask: &Ask<'_>) -> Result<Json, Failure> {
     if let Some(unknown) = body.keys().find(|key| !KEYS.contains(&key.as_str())) {
         return Err(Failure::bad_request(format!("unknown key `{unknown}`")).hinted(suggestion(unknown, KEYS)));
     }
-    let folder = folder(ask, body)?;
+    let folder = select::named_folder(ask.workspace, text(body, "pipeline")?)?;
     let scenario = text(body, "scenario")?;
     let events = events(body)?;
     let (after, store) = (flag(body, "after")?, flag(body, "store")?);
@@ -34,17 +34,6 @@ pub fn answer(ask: &Ask<'_>) -> Result<Json, Failure> {
         (true, Some(_)) if store => Err(Failure::bad_request("only events can be recorded, not a key")),
         (true, Some(key)) => play(ask, folder, scenario, How::Key(key.to_owned())),
         _ => Err(Failure::bad_request("give either `emit` or `partition_key`")),
-    }
-}
-
-fn folder<'a>(ask: &'a Ask<'_>, body: &Map<String, Json>) -> Result<&'a Folder, Failure> {
-    match (text(body, "pipeline")?, ask.workspace.folders.as_slice()) {
-        (Some(name), folders) => ask
-            .workspace
-            .folder(name)
-            .ok_or_else(|| Failure::unknown("pipeline", name, folders.iter().map(|folder| folder.name.as_str()))),
-        (None, [only]) => Ok(only),
-        (None, _) => Err(Failure::bad_request("`pipeline` is missing")),
     }
 }
 
@@ -100,13 +89,7 @@ fn parameters(folder: &Folder, scenario: Option<&str>, how: &How) -> Json {
 fn write(ask: &Ask<'_>, folder: &Folder, events: &[String]) -> Result<Json, Failure> {
     let queues = ask.preview.options.queues.as_ref().ok_or_else(select::no_store)?;
     let pipeline = select::loaded(folder)?;
-    if queues.pipeline_name().is_some_and(|name| name != folder.name) {
-        return Err(Failure::new(
-            409,
-            "no_store",
-            format!("the open store belongs to another pipeline than {}", folder.name),
-        ));
-    }
+    queues.belong_to(&folder.name)?;
     let made: Vec<String> = queues.emit(pipeline, events)?.into_iter().map(|run| run.run.run_id).collect();
     let scene = queues.scene(pipeline, None)?;
     let masker = scene.renderer(&ask.preview.engine).masker();
