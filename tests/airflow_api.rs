@@ -213,6 +213,27 @@ fn every_run_whose_bodies_are_there() {
     assert!(compared >= 8, "{compared}");
 }
 
+/// Every run has a context, with the key that the API tells.
+#[test]
+fn contexts_of_runs() {
+    let url = sample_server();
+    let project = project();
+    for run in bodies("dagRun") {
+        let (dag_id, run_id) = (run["dag_id"].as_str().unwrap(), run["dag_run_id"].as_str().unwrap());
+        let mut args = vec!["context", "--api", &url, "--dag", dag_id, "--run-id", run_id];
+        args.extend(["--name", "partition_key", "--name", "run_id", "--format", "json"]);
+        args.extend(FOLDERS);
+        let ran = project.run(&args).success();
+        let documents: Json = serde_json::from_str(&ran.stdout).unwrap();
+        for context in documents.as_array().unwrap().iter().map(|task| task["context"].as_array().unwrap()) {
+            let printed = |name: &str| &context.iter().find(|entry| entry["name"] == name).unwrap()["printed"];
+            assert_eq!(printed("run_id"), run_id);
+            assert_eq!(printed("partition_key"), run["partition_key"].as_str().unwrap_or("None"), "{run_id}");
+        }
+        assert!(!documents.as_array().unwrap().is_empty(), "{run_id}");
+    }
+}
+
 #[test]
 fn verified_through_the_api() {
     let url = sample_server();

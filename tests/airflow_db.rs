@@ -104,6 +104,38 @@ fn a_run_that_consumed_asset_events_renders() {
     ran.success().stdout_has("2026-11-03T05:00:00");
 }
 
+/// What templates of a run could read: the same values that its rendered text shows.
+#[test]
+fn the_context_of_a_run() {
+    let run = ["--db", DB, "--dag", "orders_identity_consumer", "--partition-key", "2026-11-03T05:00:00"];
+    let of = |args: &[&str]| -> Ran {
+        let mut all = vec!["context"];
+        all.extend(run);
+        all.extend(args);
+        project().run(&all)
+    };
+    of(&["--task", "show"])
+        .success()
+        .stdout_has("orders_identity_consumer.show  2026-11-03T05:00:00  asset_triggered__")
+        .stdout_has("2026-11-03 05:00:00+00:00")
+        .stdout_has("name='orders_hourly', uri='s3://lake/orders/hourly'")
+        .stdout_has("use `partition_date | ds`");
+    let ran = of(&["--name", "partition_key", "--format", "json"]).success();
+    let documents: Json = serde_json::from_str(&ran.stdout).unwrap();
+    let of_tasks = documents.as_array().unwrap().iter();
+    let printed: Vec<(&str, &str)> =
+        of_tasks.map(|of| (of["task_id"].as_str().unwrap(), of["context"][0]["printed"].as_str().unwrap())).collect();
+    assert_eq!(printed, [("show", "2026-11-03T05:00:00"), ("uses_ds", "2026-11-03T05:00:00")]);
+    let refused = |args: &[&str]| {
+        let mut all = vec!["context"];
+        all.extend(args);
+        project().run(&all)
+    };
+    refused(&["--db", DB, "--dag", "orders_identity_consumer"]).code(2).stderr_has("which run?");
+    refused(&["--db", DB, "--dag", "orders_identity_consumer", "--run-id", "x"]).code(2).stderr_has("no run of");
+    refused(&["--run-id", "x"]).code(2).stderr_has("--db or --api");
+}
+
 #[test]
 fn runs_that_are_not_there() {
     let of = |args: &[&str]| -> Ran {

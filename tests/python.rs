@@ -103,7 +103,7 @@ fn run(case: &Json, it: &mut Plain) -> PyResult<Got> {
             "bool" => Value::from(python::truth(&a, it)?),
             "str" => Value::from(python::str(&a, it)?),
             "repr" => Value::from(python::repr(&a, it)?),
-            "abs" => python::abs(&a, it)?,
+            "abs" => python::abs(&a)?,
             "round" => python::round(&a, None, it)?,
             "list" => python::list(python::to_vec(&a, it)?),
             "hashable" => python::hash_key(&a).map(|_| python::none())?,

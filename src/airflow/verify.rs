@@ -10,7 +10,7 @@ use super::{StoredInstance, StoredRun, Surrounding, Values};
 use crate::context::Masker;
 use crate::context::masker::{MASK, is_sensitive};
 use crate::jinja::Engine;
-use crate::pipeline::{Dag, GivenRun, Pipeline, Renderer, Task, TaskResult, given_run};
+use crate::pipeline::{GivenRun, Pipeline, PlayedRun, Renderer, TaskResult, given_run};
 use crate::python::{self, Plain, PyErr, PyResult};
 use crate::render;
 
@@ -101,19 +101,18 @@ pub struct Known<'a> {
     pub xcoms: bool,
 }
 
-/// Renders a run's task instance as Airflow did: `later` moves the clock. A mapped task that is not expanded yet comes out
-/// as all of its instances.
+/// Does something with a renderer that stands where Airflow stood when a task instance of a run ran: `later` moves the clock.
 ///
 /// # Errors
-/// A run that Airflow would not accept.
-pub fn render_instance(
+/// A run that Airflow would not accept, and what `work` raises.
+pub fn with_renderer<T>(
     engine: &Engine,
     pipeline: &Pipeline,
-    (dag, task): (&Dag, &Task),
     (run, instance): (&StoredRun, &StoredInstance),
     known: Known<'_>,
     later: Duration,
-) -> PyResult<(Vec<TaskResult>, Masker)> {
+    work: impl FnOnce(&Renderer<'_>, &PlayedRun) -> PyResult<T>,
+) -> PyResult<T> {
     let given = given(pipeline, run, Some(instance), known)?;
     // The clock stood at the start of the try.
     let now = instance.start_date.unwrap_or_else(|| given.scenario.clock()) + later;
@@ -129,8 +128,7 @@ pub fn render_instance(
         known.xcoms,
     );
     renderer.map_index = usize::try_from(instance.map_index).ok();
-    let masker = Masker::of_run(&renderer.document(dag, task, &given.run, instance.map_index));
-    Ok((renderer.task(dag, task, &given.run), masker))
+    work(&renderer, &given.run)
 }
 
 /// A run as `--run` would take it.
@@ -172,18 +170,21 @@ fn verdict(
     let Some(task) = dag.tasks.iter().find(|task| task.task_id == instance.task_id) else {
         return whole(format!("{} has no task {}", run.dag_id, instance.task_id));
     };
-    let render = |later| render_instance(engine, pipeline, (dag, task), (run, instance), known, later);
+    let render = |later| {
+        with_renderer(engine, pipeline, (run, instance), known, later, |renderer, played| {
+            let masker = Masker::of_run(&renderer.document(dag, task, played, instance.map_index));
+            Ok((renderer.task(dag, task, played).into_iter().next(), masker))
+        })
+    };
     let (result, masker) = match render(Duration::zero()) {
         Ok(rendered) => rendered,
         Err(error) => return whole(error_text(&error.class, &error.message)),
     };
-    let result = result.into_iter().next();
     // What is different another day depends on the clock, which stood elsewhere when Airflow rendered.
     let mut another_day = None;
     let mut reads_clock = |field: &str, value: &Json| {
-        let again = another_day.get_or_insert_with(|| {
-            render(Duration::seconds(86_400 * 32 + 3_661)).ok().and_then(|(result, _)| result.into_iter().next())
-        });
+        let again = another_day
+            .get_or_insert_with(|| render(Duration::seconds(86_400 * 32 + 3_661)).ok().and_then(|(result, _)| result));
         let again = again.as_ref().and_then(|result| value_of(result, field).ok().flatten());
         again.is_some_and(|again| !same(&again, value, 0))
     };

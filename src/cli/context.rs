@@ -7,8 +7,11 @@ use camino::Utf8PathBuf;
 use chrono::{DateTime, Utc};
 use serde_json::{Value as Json, json};
 
+use super::definitions::Definitions;
 use super::import::ImportedArgs;
 use super::play_args::{self, PlayArgs};
+use super::source_args::SourceArgs;
+use super::stored_runs::{self, Wanted};
 use super::{Exit, Failure, Io, Outcome, select};
 use crate::context::{self, AnyContext, Entry, Masker, Surroundings};
 use crate::jinja::{Engine, Names};
@@ -26,6 +29,13 @@ pub struct Args {
 
     #[command(flatten)]
     imported: ImportedArgs,
+
+    #[command(flatten)]
+    source: SourceArgs,
+
+    /// With --db or --api: the run of this id
+    #[arg(long, value_name = "RUN_ID", conflicts_with = "partition_key")]
+    run_id: Option<String>,
 
     #[command(flatten)]
     play: PlayArgs,
@@ -61,6 +71,10 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     let mut answer = Answer::default();
     let unnamed = args.pipelines.is_empty() && !args.imported.any();
     match &args.play.run {
+        _ if args.source.any() => of_airflow(args, &mut answer, io)?,
+        _ if args.run_id.is_some() => {
+            return Err(Failure::Usage("--run-id names a run of an Airflow: --db or --api says which one".into()));
+        }
         Some(_) if unnamed && args.play.profile == Some(Profile::Airflow210) => {
             return Err(Failure::Usage("a run of Airflow 2.10 needs its pipeline: name it before --run".to_owned()));
         }
@@ -139,12 +153,42 @@ fn played(args: &Args, answer: &mut Answer, io: &mut Io<'_>) -> Result<(), Failu
                 if !args.play.dag.is_empty() && !args.play.dag.contains(&run.run.dag_id) {
                     continue;
                 }
-                for (task, map_index, context) in contexts(pipeline, run, wanted, &renderer)? {
-                    let of = Of { run: &run.run, task_id: &task.task_id, map_index };
+                for (task, context) in contexts(pipeline, run, wanted, &renderer)? {
+                    let of = Of { run: &run.run, task_id: &task.task_id, map_index: map_index(&context) };
                     answer.add(args, &context, &of, &masker, Some(played.clock));
                 }
             }
         }
+    }
+    Ok(())
+}
+
+/// A run that an Airflow really made.
+fn of_airflow(args: &Args, answer: &mut Answer, io: &mut Io<'_>) -> Result<(), Failure> {
+    let wanted = Wanted::of(&args.play, args.run_id.as_deref())?;
+    let wanted = Wanted { tasks: args.task.as_slice(), ..wanted };
+    let mut definitions = Definitions::of_one(&args.pipelines, &args.imported, &args.play.dag, io)?;
+    let mut source = args.source.open(definitions.given().is_some())?;
+    let engine = Engine::new();
+    let mut contexts: Vec<(Arc<DagRun>, String, AnyContext, DateTime<Utc>)> = Vec::new();
+    let visited = stored_runs::visit(&mut *source, &wanted, &mut definitions, io, &mut |visit| {
+        let mut last = None;
+        for instance in visit.instances {
+            // Of a mapped task, the first instance.
+            if last.replace(&instance.task.task_id) == Some(&instance.task.task_id) {
+                continue;
+            }
+            contexts.push(instance.with_renderer(&engine, |renderer, run| {
+                let index = if instance.task.mapped { instance.map_index.max(0) } else { -1 };
+                let context = renderer.context(instance.dag, instance.task, run, index)?;
+                Ok((run.run.clone(), instance.task.task_id.clone(), context, renderer.now()))
+            })?);
+        }
+        Ok(())
+    })?;
+    for (run, task_id, context, now) in contexts {
+        let of = Of { run: &run, task_id: &task_id, map_index: map_index(&context) };
+        answer.add(args, &context, &of, &visited.masker, Some(now));
     }
     Ok(())
 }
@@ -155,7 +199,7 @@ fn contexts<'p>(
     run: &PlayedRun,
     wanted: Option<&str>,
     renderer: &Renderer<'_>,
-) -> Result<Vec<(&'p Task, Option<i64>, AnyContext)>, Failure> {
+) -> Result<Vec<(&'p Task, AnyContext)>, Failure> {
     let Some(dag) = pipeline.dags.iter().find(|dag| dag.dag_id == run.run.dag_id) else { return Ok(Vec::new()) };
     let tasks = dag.tasks.iter().filter(|task| wanted.is_none_or(|wanted| wanted == task.task_id));
     tasks
@@ -164,15 +208,16 @@ fn contexts<'p>(
             let context = renderer
                 .context(dag, task, run, index)
                 .map_err(|error| Failure::Fatal(format!("{}.{}: {error}", dag.dag_id, task.task_id)))?;
-            let index = match &context {
-                AnyContext::Airflow33(context) => {
-                    context.run().ti.map_index.and_then(|index| i64::try_from(index).ok())
-                }
-                AnyContext::Airflow210(context) => Some(context.map_index()),
-            };
-            Ok((task, index, context))
+            Ok((task, context))
         })
         .collect()
+}
+
+fn map_index(context: &AnyContext) -> Option<i64> {
+    match context {
+        AnyContext::Airflow33(context) => context.run().ti.map_index.and_then(|index| i64::try_from(index).ok()),
+        AnyContext::Airflow210(context) => Some(context.map_index()),
+    }
 }
 
 /// A run given as Airflow gives it, without a pipeline.

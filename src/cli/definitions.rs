@@ -61,6 +61,23 @@ impl Definitions {
         Ok(definitions)
     }
 
+    /// The same for a command that takes several pipelines, and here one.
+    ///
+    /// # Errors
+    /// As [`Definitions::new`], and more than one pipeline.
+    pub fn of_one(
+        pipelines: &[Utf8PathBuf],
+        imported: &ImportedArgs,
+        dags: &[String],
+        io: &mut Io<'_>,
+    ) -> Result<Self, Failure> {
+        match pipelines {
+            [] => Self::new(None, imported, dags, io),
+            [one] => Self::new(Some(one), imported, dags, io),
+            _ => Err(Failure::Usage("templates of one pipeline are taken with --db and --api".into())),
+        }
+    }
+
     /// The pipeline that was named.
     pub fn given(&self) -> Option<&Definition> {
         self.given.as_ref()

@@ -36,13 +36,13 @@ mod queue;
 mod queue_store;
 mod render;
 mod render_jsonl;
-mod render_source;
 mod resolve;
 mod review;
 mod schema;
 mod select;
 mod snapshot;
 mod source_args;
+mod stored_runs;
 #[cfg(feature = "sqlite")]
 mod tick;
 mod verify;

@@ -9,7 +9,8 @@ use super::definitions::Definitions;
 use super::import::ImportedArgs;
 use super::play_args::{self, PlayArgs};
 use super::source_args::SourceArgs;
-use super::{Exit, Failure, Io, Outcome, render_jsonl, render_source, select};
+use super::stored_runs::{self, Wanted};
+use super::{Exit, Failure, Io, Outcome, render_jsonl, select};
 use crate::context::Masker;
 use crate::jinja::Engine;
 use crate::pipeline::{self, Pipeline, Renderer, RunOutcome, file_name};
@@ -198,40 +199,31 @@ pub fn once(args: &Args, io: &mut Io<'_>) -> Outcome {
 
 /// Renders a run that an Airflow really made.
 fn of_airflow(args: &Args, io: &mut Io<'_>) -> Outcome {
-    if args.play.says_what_happens() {
-        return Err(Failure::Usage(
-            "--db and --api render runs that Airflow made: --dag with --run-id or --partition-key says which".into(),
-        ));
-    }
-    let ([dag_id], true) = (args.play.dag.as_slice(), args.run_id.is_some() || args.play.partition_key.is_some())
-    else {
-        return Err(Failure::Usage(
-            "which run? --dag names the Dag, --run-id or --partition-key the run\nhelp: `partita verify` renders all"
-                .into(),
-        ));
-    };
-    let pipeline = match args.pipelines.as_slice() {
-        [] => None,
-        [one] => Some(one),
-        _ => return Err(Failure::Usage("templates of one pipeline are taken with --db and --api".into())),
-    };
-    let mut definitions = Definitions::new(pipeline, &args.imported, &args.play.dag, io)?;
-    let wanted = render_source::Wanted {
-        dag_id,
-        run_id: args.run_id.as_deref(),
-        partition_key: args.play.partition_key.as_deref(),
-        tasks: &args.task,
-        map_index: args.map_index,
-    };
+    let wanted = Wanted::of(&args.play, args.run_id.as_deref())?;
+    let wanted = Wanted { tasks: &args.task, map_index: args.map_index, ..wanted };
+    let mut definitions = Definitions::of_one(&args.pipelines, &args.imported, &args.play.dag, io)?;
     let mut source = args.source.open(definitions.given().is_some())?;
-    let mut rendered = render_source::render(&mut *source, &wanted, &mut definitions, io)?;
-    let pipelines = std::slice::from_ref(&*rendered.pipeline);
+    let engine = Engine::new();
+    let mut runs = Vec::new();
+    let visited = stored_runs::visit(&mut *source, &wanted, &mut definitions, io, &mut |visit| {
+        let mut tasks = Vec::new();
+        for instance in &visit.instances {
+            tasks.extend(
+                instance.with_renderer(&engine, |renderer, run| Ok(renderer.task(instance.dag, instance.task, run)))?,
+            );
+        }
+        runs.push(RunOutcome { tasks, ..RunOutcome::bare(visit.run) });
+        Ok(())
+    })?;
+    let (pipeline, scenario) = (wanted.dag_id.to_owned(), source.name());
+    let mut outcome = pipeline::Outcome { pipeline, scenario, runs, ..pipeline::Outcome::default() };
+    let pipelines = std::slice::from_ref(&*visited.pipeline);
     check_tasks(args, pipelines)?;
     let shown = Shown { dags: &args.play.dag, tasks: &args.task, fields: &args.field };
-    let outcome = &mut rendered.outcome;
-    check_map_index(args, &rendered.pipeline, outcome)?;
+    let outcome = &mut outcome;
+    check_map_index(args, &visited.pipeline, outcome)?;
     keep_shown(outcome, &shown);
-    let masker = if args.show_secrets { Masker::default() } else { rendered.masker };
+    let masker = if args.show_secrets { Masker::default() } else { visited.masker };
     let mask = |text: &str| masker.mask(text).into_owned();
     match (&args.out, args.format) {
         (Some(out), _) => write_files(out, outcome, &shown, io)?,

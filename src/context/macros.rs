@@ -135,7 +135,7 @@ fn ds_format_locale(args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
 /// `datetime_diff_for_humans(dt, since=None)`
 fn datetime_diff_for_humans(args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
     let bound = Sig::new("datetime_diff_for_humans", &["dt", "since"]).required(1).bind(args)?;
-    let dt = python::pendulum_instance(&argument(&bound, 0))?;
+    let dt = python::pendulum_instance(&argument(&bound, 0), it)?;
     let since = argument(&bound, 1);
     python::call_method(&dt, "diff_for_humans", &Args::positional(&[since]), it)
 }

@@ -120,6 +120,11 @@ impl<'a> Renderer<'a> {
         }
     }
 
+    /// Where the frozen clock stands.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.now
+    }
+
     /// Gives the event table and the runs of a played scenario: what `inlet_events` and `source_dag_run` read.
     #[must_use]
     pub fn with_played(mut self, played: &Played) -> Self {

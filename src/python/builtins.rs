@@ -209,7 +209,7 @@ pub fn round(value: &Value, ndigits: Option<&Value>, it: &mut dyn Interp) -> PyR
 }
 
 /// `abs(x)`.
-pub fn abs(value: &Value, it: &mut dyn Interp) -> PyResult {
+pub fn abs(value: &Value) -> PyResult {
     match Num::of(value) {
         Some(Num::Float(float)) => Ok(Value::from(float.abs())),
         Some(num) if number::order(num, Num::Int(0)) == Some(Ordering::Less) => Ok(number::unary(UnaryOp::Neg, num)),
@@ -218,13 +218,8 @@ pub fn abs(value: &Value, it: &mut dyn Interp) -> PyResult {
             downcast::<Complex>(value).map_or(Ok(0.0), |complex| complex.magnitude()).map(Value::from)
         }
         None => {
-            // timedelta and its kin: -x where x is negative
-            if let View::Object(object) = view(value)
-                && object.has_method("__abs__")
-            {
-                return object.call_method(value, "__abs__", &Args::default(), it);
-            }
-            Err(PyErr::type_error(format!("bad operand type for abs(): '{}'", type_name(value))))
+            let own = if let View::Object(object) = view(value) { object.abs() } else { None };
+            own.unwrap_or_else(|| Err(PyErr::type_error(format!("bad operand type for abs(): '{}'", type_name(value)))))
         }
     }
 }

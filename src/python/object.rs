@@ -216,6 +216,11 @@ pub trait PyObject: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// `abs(x)`; `None` when the type has none.
+    fn abs(&self) -> Option<PyResult> {
+        None
+    }
+
     /// True when Python keeps one object for all values equal to this one, and `other` is that object as well.
     fn interned(&self, other: &Value) -> bool {
         let _ = other;

@@ -4,29 +4,14 @@ use num_bigint::Sign;
 
 use crate::jinja::Cx;
 use crate::jinja::undefined::as_undefined;
-use crate::python::{self, Args, BinOp, CmpOp, Interp, PyErr, PyResult, UnaryOp, Value, View, text, view};
+use crate::python::{self, Args, BinOp, Interp, PyErr, PyResult, Value, View, text, view};
 
 use super::bind::{Sig, only_subject};
 
 /// `abs`
-pub fn abs(_: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) -> PyResult {
+pub fn abs(_: &Cx, subject: &Value, args: &Args<'_>, _: &mut dyn Interp) -> PyResult {
     only_subject("abs", args)?;
-    if let View::Object(object) = view(subject)
-        && !object.has_method("__abs__")
-    {
-        match object.type_name().rsplit('.').next() {
-            Some("timedelta") => {
-                let days = python::getattr(subject, "days", it)?.unwrap_or_default();
-                let negative = python::compare(CmpOp::Lt, &days, &Value::from(0), it)?;
-                return python::unary(if negative { UnaryOp::Neg } else { UnaryOp::Pos }, subject, it);
-            }
-            Some(class @ ("Duration" | "Interval" | "AbsoluteDuration" | "relativedelta")) => {
-                return Err(PyErr::unsupported(format!("abs of a {class}")));
-            }
-            _ => {}
-        }
-    }
-    python::abs(subject, it)
+    python::abs(subject)
 }
 
 /// `do_int`

@@ -311,7 +311,7 @@ pub fn wordwrap(cx: &Cx, subject: &Value, args: &Args<'_>, it: &mut dyn Interp) 
     let mut paragraphs = Vec::with_capacity(lines.len());
     for line in &lines {
         let Some(line) = text(line) else {
-            return Err(PyErr::unsupported("wordwrap of something other than text"));
+            return Err(PyErr::type_error("cannot use a string pattern on a bytes-like object"));
         };
         let wrap_args = Wrap {
             width: &width,

@@ -365,6 +365,10 @@ impl PyObject for Duration {
         })
     }
 
+    fn abs(&self) -> Option<PyResult> {
+        Some(delta(self.base.abs()))
+    }
+
     fn hash_key(&self) -> PyResult<HashKey> {
         Ok(delta_key(self.base))
     }

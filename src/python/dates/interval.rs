@@ -420,6 +420,10 @@ impl PyObject for Interval {
         })
     }
 
+    fn abs(&self) -> Option<PyResult> {
+        Some(Interval::new(&self.start, &self.end, true).map(object))
+    }
+
     fn hash_key(&self) -> PyResult<HashKey> {
         let key = |moment: &Moment| match moment {
             Moment::DateTime(dt) => dt.key(),

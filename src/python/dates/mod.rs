@@ -61,8 +61,8 @@ pub(crate) fn from_timestamp(
 }
 
 /// pendulum's `instance(x)` for datetimes, dates and times, and what `datetime_diff_for_humans` does with it.
-pub fn pendulum_instance(value: &crate::python::Value) -> crate::python::PyResult {
-    use crate::python::{PyErr, downcast, object, type_name, zone::Zone};
+pub fn pendulum_instance(value: &crate::python::Value, it: &mut dyn crate::python::Interp) -> crate::python::PyResult {
+    use crate::python::{PyErr, downcast, getattr, object, type_name, zone::Zone};
     if let Some(dt) = downcast::<DateTime>(value) {
         return if dt.pendulum { Ok(value.clone()) } else { pendulum::instance(dt, Some(Zone::UTC)).map(object) };
     }
@@ -76,5 +76,7 @@ pub fn pendulum_instance(value: &crate::python::Value) -> crate::python::PyResul
         let zone = time.tz.as_ref().map_or(Ok(Zone::UTC), |tz| tz.to_pendulum(None))?;
         return Ok(object(Time { tz: Some(TzInfo::Pendulum(zone)), pendulum: true, ..time.clone() }));
     }
+    // What is undefined raises its own error when it is asked.
+    getattr(value, "tzinfo", it)?;
     Err(PyErr::attribute_error(format!("'{}' object has no attribute 'tzinfo'", type_name(value))))
 }

@@ -43,6 +43,13 @@ impl N {
         }
     }
 
+    pub(crate) fn abs(self) -> N {
+        match self {
+            N::I(int) => N::I(int.abs()),
+            N::F(float) => N::F(float.abs()),
+        }
+    }
+
     pub(crate) fn neg(self) -> N {
         match self {
             N::I(int) => N::I(-int),

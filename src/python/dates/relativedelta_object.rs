@@ -106,6 +106,10 @@ impl PyObject for RelativeDelta {
         }
     }
 
+    fn abs(&self) -> Option<PyResult> {
+        Some(self.map(|n| Ok(n.abs())).map(object))
+    }
+
     fn hash_key(&self) -> PyResult<HashKey> {
         let mut parts = vec![hash_key(&self.weekday)?, hash_key(&self.leapdays)?];
         for n in self.relative {

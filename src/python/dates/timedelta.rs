@@ -235,6 +235,10 @@ impl PyObject for TimeDelta {
         Some(delta(if op == UnaryOp::Neg { -self.micros } else { self.micros }))
     }
 
+    fn abs(&self) -> Option<PyResult> {
+        Some(delta(self.micros.abs()))
+    }
+
     fn hash_key(&self) -> PyResult<HashKey> {
         Ok(delta_key(self.micros))
     }

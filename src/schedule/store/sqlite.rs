@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Row, ToSql, params, params_from_iter};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, ToSql, params, params_from_iter};
 use serde_json::Value as Json;
 
 use super::{Store, Stored};
@@ -25,7 +25,7 @@ const APPLICATION: i32 = 0x7061_7274;
 /// What `PRAGMA user_version` holds: the version of the tables below.
 const VERSION: i32 = 1;
 /// How long a transaction waits for the lock.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The tables, named after Airflow's.
 const TABLES: &str = "
@@ -81,7 +81,18 @@ pub struct SqliteStore {
 
 impl From<rusqlite::Error> for ScheduleError {
     fn from(error: rusqlite::Error) -> Self {
-        ScheduleError::Store(error.to_string())
+        ScheduleError::Store(match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                format!(
+                    "another process has held it locked for {} seconds: try again when that is done",
+                    PATIENCE.as_secs()
+                )
+            }
+            Some(ErrorCode::ReadOnly) => {
+                "it is read-only, and its Dags are written to it first: work on a copy".to_owned()
+            }
+            _ => error.to_string(),
+        })
     }
 }
 

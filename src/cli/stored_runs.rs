@@ -1,17 +1,18 @@
-//! `partita render --db` and `--api`: runs that an Airflow really made.
+//! `--db` and `--api` of `partita render` and `partita context`: runs that an Airflow really made.
 
 use std::sync::Arc;
 
 use super::definitions::Definitions;
 use super::import::output::findings;
+use super::play_args::PlayArgs;
 use super::{Failure, Io, select};
 use crate::airflow::sweep::{Definition, Runs, version_of};
-use crate::airflow::verify::{Known, given, render_instance};
-use crate::airflow::{Needs, RunFilter, StoredInstance, StoredRun, Surrounding, Values};
+use crate::airflow::verify::{Known, given, with_renderer};
+use crate::airflow::{Needs, RunFilter, StoredInstance, StoredRun, Surrounding};
 use crate::context::Masker;
 use crate::jinja::Engine;
-use crate::pipeline::{Outcome as Played, Pipeline, RunOutcome};
-use crate::python::PyErr;
+use crate::pipeline::{Dag, Pipeline, PlayedRun, Renderer, Task};
+use crate::python::{PyErr, PyResult};
 
 /// Newest runs among which a name that is meant is looked for.
 const SUGGESTED: usize = 1000;
@@ -31,27 +32,84 @@ pub struct Wanted<'a> {
     pub map_index: Option<usize>,
 }
 
-/// Rendered runs, and what hides their secrets.
+impl<'a> Wanted<'a> {
+    /// The run that options name.
+    ///
+    /// # Errors
+    /// Options that name none.
+    pub fn of(play: &'a PlayArgs, run_id: Option<&'a str>) -> Result<Self, Failure> {
+        if play.says_what_happens() {
+            return Err(Failure::Usage(
+                "--db and --api take runs that Airflow made: --dag with --run-id or --partition-key says which".into(),
+            ));
+        }
+        let ([dag_id], true) = (play.dag.as_slice(), run_id.is_some() || play.partition_key.is_some()) else {
+            return Err(Failure::Usage(
+                "which run? --dag names the Dag, --run-id or --partition-key the run\nhelp: `partita verify` renders all"
+                    .into(),
+            ));
+        };
+        Ok(Wanted { dag_id, run_id, partition_key: play.partition_key.as_deref(), tasks: &[], map_index: None })
+    }
+}
+
+/// What was visited.
 #[derive(Debug)]
-pub struct Rendered {
-    /// The runs.
-    pub outcome: Played,
-    /// The pipeline they are rendered with: the latest version of the Dag.
+pub struct Visited {
+    /// The latest version of the Dag.
     pub pipeline: Arc<Pipeline>,
-    /// Hides what is secret.
+    /// Hides what is secret in the runs.
     pub masker: Masker,
 }
 
-/// Renders the runs that are asked for.
+/// A run with the task instances that are asked for.
+#[derive(Debug)]
+pub struct Visit<'a> {
+    /// The run.
+    pub run: &'a PlayedRun,
+    /// Its task instances, in the order of the Dag's tasks.
+    pub instances: Vec<Instance<'a>>,
+}
+
+/// A task instance of a run.
+#[derive(Debug)]
+pub struct Instance<'a> {
+    /// Its Dag, as it was when the instance ran.
+    pub dag: &'a Dag,
+    /// Its task.
+    pub task: &'a Task,
+    /// Its map index; -1 without.
+    pub map_index: i64,
+    pipeline: &'a Pipeline,
+    stored: (&'a StoredRun, &'a StoredInstance),
+    known: Known<'a>,
+}
+
+impl Instance<'_> {
+    /// Does something with a renderer that stands where Airflow stood when the instance ran.
+    ///
+    /// # Errors
+    /// A run that Airflow would not accept, and what `work` raises.
+    pub fn with_renderer<T>(
+        &self,
+        engine: &Engine,
+        work: impl FnOnce(&Renderer<'_>, &PlayedRun) -> PyResult<T>,
+    ) -> PyResult<T> {
+        with_renderer(engine, self.pipeline, self.stored, self.known, chrono::Duration::zero(), work)
+    }
+}
+
+/// Goes through the runs that are asked for.
 ///
 /// # Errors
-/// A source that cannot be read, a Dag or run that it does not have.
-pub fn render(
+/// A source that cannot be read, a Dag or run that it does not have, what `work` raises.
+pub fn visit(
     source: &mut dyn Runs,
     wanted: &Wanted<'_>,
     definitions: &mut Definitions,
     io: &mut Io<'_>,
-) -> Result<Rendered, Failure> {
+    work: &mut dyn FnMut(Visit<'_>) -> PyResult<()>,
+) -> Result<Visited, Failure> {
     let latest = match definitions.define(source, wanted.dag_id, None) {
         Ok(latest) => latest,
         Err(error) => return Err(unknown_dag(source, wanted)?.unwrap_or_else(|| error.into())),
@@ -83,7 +141,71 @@ pub fn render(
         writeln!(io.err, "warning: {untold}")?;
     }
     let values = source.values()?;
-    rendered(source, runs, &values, wanted, (definitions, latest), io)
+    let mut secrets = values.secrets();
+    for run in &runs {
+        // Every version that some task instance ran, and the one the run was made with for those that have not run.
+        let mut define = |version: Option<&str>| match version {
+            Some(id) => definitions.define(source, &run.dag_id, Some(id)),
+            None => Ok(latest.clone()),
+        };
+        let base = define(run.version.as_deref()).or_else(|_| define(None))?;
+        let mut instances: Vec<(Definition, StoredInstance)> = Vec::new();
+        for instance in &run.instances {
+            instances.push((define(version_of(run, instance).as_deref())?, instance.clone()));
+        }
+        let text: String = std::iter::once(&*base.text).chain(instances.iter().map(|(made, _)| &*made.text)).collect();
+        let surrounding: Surrounding = source.surrounding(&text)?;
+        let known = Known { values: &values, surrounding: &surrounding, xcoms: true };
+        let played = given(&base.pipeline, run, None, known).map_err(|error| refused(run, &error))?;
+        if let Some(dag) = base.pipeline.dag(&run.dag_id) {
+            secrets.add_named(&dag.params);
+            for task in &dag.tasks {
+                secrets.add_named(&task.params);
+                // Airflow makes a run's task instances with it; a task that came later has none.
+                if !instances.iter().any(|(_, instance)| instance.task_id == task.task_id) {
+                    let instance = StoredInstance {
+                        task_id: task.task_id.clone(),
+                        map_index: -1,
+                        try_number: 1,
+                        max_tries: task.retries,
+                        ..StoredInstance::default()
+                    };
+                    instances.push((base.clone(), instance));
+                }
+            }
+            let order = |task_id: &str| dag.tasks.iter().position(|task| task.task_id == task_id);
+            instances.sort_by_key(|(_, instance)| (order(&instance.task_id), instance.map_index));
+        }
+        if let Some(conf) = &played.run.run.conf {
+            secrets.add_named(conf);
+        }
+        let mut chosen = Vec::new();
+        for (definition, instance) in &instances {
+            if !wanted.tasks.is_empty() && !wanted.tasks.contains(&instance.task_id) {
+                continue;
+            }
+            let found = definition
+                .pipeline
+                .dag(&run.dag_id)
+                .and_then(|dag| dag.tasks.iter().find(|task| task.task_id == instance.task_id).map(|task| (dag, task)));
+            let Some((dag, task)) = found else {
+                writeln!(io.err, "note: {}.{} is not in the Dag any more", run.dag_id, instance.task_id)?;
+                continue;
+            };
+            if let Some(index) = wanted.map_index
+                && task.mapped
+                && instance.map_index >= 0
+                && usize::try_from(instance.map_index).ok() != Some(index)
+            {
+                continue;
+            }
+            let (pipeline, map_index) = (&*definition.pipeline, instance.map_index);
+            chosen.push(Instance { dag, task, map_index, pipeline, stored: (run, instance), known });
+        }
+        work(Visit { run: &played.run, instances: chosen }).map_err(|error| refused(run, &error))?;
+    }
+    findings(definitions.findings.iter(), io)?;
+    Ok(Visited { pipeline: latest.pipeline, masker: Masker::new(secrets) })
 }
 
 /// That the source does not have the Dag.
@@ -110,94 +232,6 @@ fn no_run(source: &mut dyn Runs, wanted: &Wanted<'_>) -> Result<Failure, Failure
         false => "without --db, --partition-key renders the run that an event would make",
     };
     Ok(Failure::Fatal(format!("{} has no run of the partition {key:?}\nhelp: {help}", wanted.dag_id)))
-}
-
-fn rendered(
-    source: &mut dyn Runs,
-    runs: Vec<StoredRun>,
-    values: &Values,
-    wanted: &Wanted<'_>,
-    (definitions, latest): (&mut Definitions, Definition),
-    io: &mut Io<'_>,
-) -> Result<Rendered, Failure> {
-    let engine = Engine::new();
-    let mut secrets = values.secrets();
-    let mut outcomes = Vec::new();
-    for run in &runs {
-        // Every version that some task instance ran, and the one the run was made with for those that have not run.
-        let mut define = |version: Option<&str>| match version {
-            Some(id) => definitions.define(source, &run.dag_id, Some(id)),
-            None => Ok(latest.clone()),
-        };
-        let base = define(run.version.as_deref()).or_else(|_| define(None))?;
-        let mut instances: Vec<(Definition, StoredInstance)> = Vec::new();
-        for instance in &run.instances {
-            instances.push((define(version_of(run, instance).as_deref())?, instance.clone()));
-        }
-        let text: String = std::iter::once(&*base.text).chain(instances.iter().map(|(made, _)| &*made.text)).collect();
-        let surrounding: Surrounding = source.surrounding(&text)?;
-        let known = Known { values, surrounding: &surrounding, xcoms: true };
-        let played = given(&base.pipeline, run, None, known).map_err(|error| refused(run, &error))?;
-        if let Some(dag) = base.pipeline.dag(&run.dag_id) {
-            secrets.add_named(&dag.params);
-            for task in &dag.tasks {
-                secrets.add_named(&task.params);
-                // Airflow makes a run's task instances with it; a task that came later has none.
-                if !instances.iter().any(|(_, instance)| instance.task_id == task.task_id) {
-                    let instance = StoredInstance {
-                        task_id: task.task_id.clone(),
-                        map_index: -1,
-                        try_number: 1,
-                        max_tries: task.retries,
-                        ..StoredInstance::default()
-                    };
-                    instances.push((base.clone(), instance));
-                }
-            }
-            let order = |task_id: &str| dag.tasks.iter().position(|task| task.task_id == task_id);
-            instances.sort_by_key(|(_, instance)| (order(&instance.task_id), instance.map_index));
-        }
-        if let Some(conf) = &played.run.run.conf {
-            secrets.add_named(conf);
-        }
-        let mut tasks = Vec::new();
-        for (definition, instance) in &instances {
-            if !wanted.tasks.is_empty() && !wanted.tasks.contains(&instance.task_id) {
-                continue;
-            }
-            let found = definition
-                .pipeline
-                .dag(&run.dag_id)
-                .and_then(|dag| dag.tasks.iter().find(|task| task.task_id == instance.task_id).map(|task| (dag, task)));
-            let Some((dag, task)) = found else {
-                writeln!(io.err, "note: {}.{} is not in the Dag any more", run.dag_id, instance.task_id)?;
-                continue;
-            };
-            if let Some(index) = wanted.map_index
-                && task.mapped
-                && instance.map_index >= 0
-                && usize::try_from(instance.map_index).ok() != Some(index)
-            {
-                continue;
-            }
-            let results = render_instance(
-                &engine,
-                &definition.pipeline,
-                (dag, task),
-                (run, instance),
-                known,
-                chrono::Duration::zero(),
-            );
-            let (results, _) = results.map_err(|error| refused(run, &error))?;
-            tasks.extend(results);
-        }
-        outcomes.push(RunOutcome { tasks, ..RunOutcome::bare(&played.run) });
-    }
-    findings(definitions.findings.iter(), io)?;
-    let outcome =
-        Played { pipeline: wanted.dag_id.to_owned(), scenario: source.name(), runs: outcomes, ..Played::default() };
-    let masker = Masker::new(secrets);
-    Ok(Rendered { outcome, pipeline: latest.pipeline, masker })
 }
 
 fn refused(run: &StoredRun, error: &PyErr) -> Failure {
