@@ -10,8 +10,7 @@ use serde_json::{Value as Json, json};
 use super::definitions::Definitions;
 use super::import::ImportedArgs;
 use super::play_args::{self, PlayArgs};
-use super::source_args::SourceArgs;
-use super::stored_runs::{self, Wanted};
+use super::stored_runs::{self, StoredArgs, Wanted};
 use super::{Exit, Failure, Io, Outcome, select};
 use crate::context::{self, AnyContext, Entry, Masker, Surroundings};
 use crate::jinja::{Engine, Names};
@@ -31,11 +30,7 @@ pub struct Args {
     imported: ImportedArgs,
 
     #[command(flatten)]
-    source: SourceArgs,
-
-    /// With --db or --api: the run of this id
-    #[arg(long, value_name = "RUN_ID", conflicts_with = "partition_key")]
-    run_id: Option<String>,
+    stored: StoredArgs,
 
     #[command(flatten)]
     play: PlayArgs,
@@ -71,10 +66,7 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     let mut answer = Answer::default();
     let unnamed = args.pipelines.is_empty() && !args.imported.any();
     match &args.play.run {
-        _ if args.source.any() => of_airflow(args, &mut answer, io)?,
-        _ if args.run_id.is_some() => {
-            return Err(Failure::Usage("--run-id names a run of an Airflow: --db or --api says which one".into()));
-        }
+        _ if args.stored.any()? => of_airflow(args, &mut answer, io)?,
         Some(_) if unnamed && args.play.profile == Some(Profile::Airflow210) => {
             return Err(Failure::Usage("a run of Airflow 2.10 needs its pipeline: name it before --run".to_owned()));
         }
@@ -165,10 +157,10 @@ fn played(args: &Args, answer: &mut Answer, io: &mut Io<'_>) -> Result<(), Failu
 
 /// A run that an Airflow really made.
 fn of_airflow(args: &Args, answer: &mut Answer, io: &mut Io<'_>) -> Result<(), Failure> {
-    let wanted = Wanted::of(&args.play, args.run_id.as_deref())?;
+    let wanted = args.stored.wanted(&args.play)?;
     let wanted = Wanted { tasks: args.task.as_slice(), ..wanted };
     let mut definitions = Definitions::of_one(&args.pipelines, &args.imported, &args.play.dag, io)?;
-    let mut source = args.source.open(definitions.given().is_some())?;
+    let mut source = args.stored.source.open(definitions.given().is_some())?;
     let engine = Engine::new();
     let mut contexts: Vec<(Arc<DagRun>, String, AnyContext, DateTime<Utc>)> = Vec::new();
     let visited = stored_runs::visit(&mut *source, &wanted, &mut definitions, io, &mut |visit| {

@@ -8,8 +8,7 @@ use serde_json::Value as Json;
 use super::definitions::Definitions;
 use super::import::ImportedArgs;
 use super::play_args::{self, PlayArgs};
-use super::source_args::SourceArgs;
-use super::stored_runs::{self, Wanted};
+use super::stored_runs::{self, StoredArgs, Wanted};
 use super::{Exit, Failure, Io, Outcome, render_jsonl, select};
 use crate::context::Masker;
 use crate::jinja::Engine;
@@ -36,11 +35,7 @@ pub struct Args {
     imported: ImportedArgs,
 
     #[command(flatten)]
-    source: SourceArgs,
-
-    /// With --db or --api: the run of this id
-    #[arg(long, value_name = "RUN_ID", conflicts_with = "partition_key")]
-    run_id: Option<String>,
+    stored: StoredArgs,
 
     #[command(flatten)]
     play: PlayArgs,
@@ -107,7 +102,7 @@ pub enum Format {
 pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     #[cfg(feature = "preview")]
     if args.watch {
-        if args.imported.any() || args.source.any() {
+        if args.imported.any() || args.stored.source.any() {
             return Err(Failure::Usage(
                 "--watch follows the files of pipelines; it goes with none of an Airflow".into(),
             ));
@@ -120,7 +115,7 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
 /// Renders and prints once.
 pub fn once(args: &Args, io: &mut Io<'_>) -> Outcome {
     if args.jsonl {
-        if args.play.any() || args.imported.any() || args.source.any() || args.show_secrets {
+        if args.play.any() || args.imported.any() || args.stored.source.any() || args.show_secrets {
             return Err(Failure::Usage(
                 "with --jsonl the requests say which run it is: no other option but --pipeline".into(),
             ));
@@ -130,11 +125,8 @@ pub fn once(args: &Args, io: &mut Io<'_>) -> Outcome {
     if let Some(pipeline) = &args.pipeline {
         return Err(Failure::Usage(format!("--pipeline goes with --jsonl; write `partita render {pipeline}`")));
     }
-    if args.source.any() {
+    if args.stored.any()? {
         return of_airflow(args, io);
-    }
-    if args.run_id.is_some() {
-        return Err(Failure::Usage("--run-id names a run of an Airflow: --db or --api says which one".into()));
     }
     let pipelines = select::pipelines_or(&args.imported, &args.pipelines, &args.play, io)?;
     args.play.check(&pipelines)?;
@@ -199,10 +191,10 @@ pub fn once(args: &Args, io: &mut Io<'_>) -> Outcome {
 
 /// Renders a run that an Airflow really made.
 fn of_airflow(args: &Args, io: &mut Io<'_>) -> Outcome {
-    let wanted = Wanted::of(&args.play, args.run_id.as_deref())?;
+    let wanted = args.stored.wanted(&args.play)?;
     let wanted = Wanted { tasks: &args.task, map_index: args.map_index, ..wanted };
     let mut definitions = Definitions::of_one(&args.pipelines, &args.imported, &args.play.dag, io)?;
-    let mut source = args.source.open(definitions.given().is_some())?;
+    let mut source = args.stored.source.open(definitions.given().is_some())?;
     let engine = Engine::new();
     let mut runs = Vec::new();
     let visited = stored_runs::visit(&mut *source, &wanted, &mut definitions, io, &mut |visit| {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::definitions::Definitions;
 use super::import::output::findings;
 use super::play_args::PlayArgs;
+use super::source_args::SourceArgs;
 use super::{Failure, Io, select};
 use crate::airflow::sweep::{Definition, Runs, version_of};
 use crate::airflow::verify::{Known, given, with_renderer};
@@ -32,24 +33,49 @@ pub struct Wanted<'a> {
     pub map_index: Option<usize>,
 }
 
-impl<'a> Wanted<'a> {
-    /// The run that options name.
+/// Options that name a run of an Airflow.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct StoredArgs {
+    #[command(flatten)]
+    pub source: SourceArgs,
+
+    /// With --db or --api: the run of this id
+    #[arg(long, value_name = "RUN_ID", conflicts_with = "partition_key")]
+    pub run_id: Option<String>,
+}
+
+impl StoredArgs {
+    /// True when an Airflow is named.
+    ///
+    /// # Errors
+    /// A run of nobody's.
+    pub fn any(&self) -> Result<bool, Failure> {
+        match (self.source.any(), &self.run_id) {
+            (false, Some(_)) => {
+                Err(Failure::Usage("--run-id names a run of an Airflow: --db or --api says which one".into()))
+            }
+            (any, _) => Ok(any),
+        }
+    }
+
+    /// The run that these options name, together with --dag and --partition-key.
     ///
     /// # Errors
     /// Options that name none.
-    pub fn of(play: &'a PlayArgs, run_id: Option<&'a str>) -> Result<Self, Failure> {
+    pub fn wanted<'a>(&'a self, play: &'a PlayArgs) -> Result<Wanted<'a>, Failure> {
         if play.says_what_happens() {
             return Err(Failure::Usage(
                 "--db and --api take runs that Airflow made: --dag with --run-id or --partition-key says which".into(),
             ));
         }
-        let ([dag_id], true) = (play.dag.as_slice(), run_id.is_some() || play.partition_key.is_some()) else {
+        let (run_id, partition_key) = (self.run_id.as_deref(), play.partition_key.as_deref());
+        let ([dag_id], true) = (play.dag.as_slice(), run_id.is_some() || partition_key.is_some()) else {
             return Err(Failure::Usage(
                 "which run? --dag names the Dag, --run-id or --partition-key the run\nhelp: `partita verify` renders all"
                     .into(),
             ));
         };
-        Ok(Wanted { dag_id, run_id, partition_key: play.partition_key.as_deref(), tasks: &[], map_index: None })
+        Ok(Wanted { dag_id, run_id, partition_key, tasks: &[], map_index: None })
     }
 }
 
