@@ -40,6 +40,10 @@ pub(super) fn literal_truth(expr: &Expr) -> Option<bool> {
             Const::Float(value) => *value != 0.0,
             Const::Str(text) => !text.is_empty(),
         }),
+        ExprKind::List(_) | ExprKind::Tuple(_) | ExprKind::Dict(_) => {
+            let parts = children(expr);
+            parts.iter().all(|part| literal_truth(part).is_some()).then_some(!parts.is_empty())
+        }
         _ => None,
     }
 }
