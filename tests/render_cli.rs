@@ -568,3 +568,25 @@ fn what_was_assumed_is_said() {
     let ran = project.run(&["render", "p", "--task", "u"]).success();
     assert!(!ran.stdout.contains("assumed"), "{}", ran.stdout);
 }
+
+/// A clock that nobody set is never shown as if it were one: every form of the answer marks what read it.
+#[test]
+fn a_clock_that_nobody_set_is_marked() {
+    let pipeline = "assets: {a: \"s3://a\"}\ndags:\n  d:\n    schedule: {PartitionedAssetTimetable: {assets: a, default_partition_mapper: StartOfHourMapper}}\n    tasks:\n      t: {operator: BashOperator, bash_command: \"echo {{ macros.datetime.now().year }}\"}\n";
+    let project = Project::new()
+        .raw("templates/p/pipeline.yaml", pipeline)
+        .raw("templates/p/scenarios/s.yaml", "steps:\n  - {emit: a, partition_key: \"2026-03-10T09:00:00\"}\n");
+    let mark = "now from a clock that nobody set";
+    project.run(&["render"]).success().stdout_has(mark);
+    project.run(&["render", "--format", "json"]).success().stdout_has(mark);
+    project.run(&["render", "--format", "jsonl"]).success().stdout_has(mark);
+    project.run(&["render", "--partition-key", "2026-03-10T09", "--dag", "d"]).success().stdout_has(mark);
+    let set = project.raw(
+        "templates/p/scenarios/s.yaml",
+        "now: \"2026-03-11T00:00:00Z\"\nsteps:\n  - {emit: a, partition_key: \"2026-03-10T09:00:00\"}\n",
+    );
+    for format in ["text", "json", "jsonl"] {
+        let ran = set.run(&["render", "--format", format]).success();
+        assert!(!ran.stdout.contains(mark) && ran.stdout.contains("echo 2026"), "{}", ran.stdout);
+    }
+}

@@ -268,7 +268,13 @@ impl<'a> Renderer<'a> {
             }
         }
         let words = self.words_read(dag, task, &templates);
-        let assumed = self.assumed(run, &context.names_read(), &words);
+        let mut assumed = self.assumed(run, &context.names_read(), &words);
+        if run.origin != Origin::Given
+            && self.scenario.now.is_none()
+            && fields.iter().any(|field: &RenderedField| field.reads_clock)
+        {
+            assumed.push("now from a clock that nobody set".to_owned());
+        }
         let (deprecations, names_read) = (context.deprecations(), context.names_read());
         TaskResult { task_id: task.task_id.clone(), map_index, fields, assumed, deprecations, names_read }
     }

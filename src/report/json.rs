@@ -121,6 +121,7 @@ fn line(
     put("task_id", task.task_id.clone().into());
     put("map_index", task.map_index.into());
     put("field", field.name.clone().into());
+    put("assumed", task.assumed.clone().into());
     object.extend(field_json(field, mask));
     object
 }
