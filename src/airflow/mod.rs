@@ -8,7 +8,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
-use serde_json::Value as Json;
 
 use crate::pipeline::{self, Pipeline, Problem, Profile, yaml};
 
@@ -23,6 +22,7 @@ pub mod export;
 mod metadata;
 mod queue;
 pub mod serialized;
+mod source;
 pub mod sweep;
 pub mod verify;
 
@@ -30,6 +30,7 @@ pub use error::SourceError;
 pub use metadata::{Needs, PreviousRun, RunFilter, StoredInstance, StoredRun, Surrounding, Values};
 pub use queue::{PendingPartition, Queue, scheduler};
 pub use serialized::SerializedDag;
+pub use source::{Page, SerializedRow, Source};
 
 /// Where files of templates are looked for: what serialized Dags do not hold.
 #[derive(Debug, Clone, Default)]
@@ -202,9 +203,8 @@ pub fn import(dags: &[SerializedDag], folders: &Folders) -> Result<Imported, Imp
     let of_files = converted.files.iter().fold(Needs::default(), |all, (_, text)| all.or(Needs::of(text)));
     let mut needs = BTreeMap::new();
     for dag in dags {
-        let of_dag = Needs::of(&Json::from(dag.dag.clone()).to_string())
-            .or(Needs::of(&Json::from(dag.extra.clone()).to_string()));
-        needs.insert(dag.dag_id()?.to_owned(), of_dag.or(of_files));
+        let parts = [&dag.dag, &dag.extra].into_iter().filter_map(|part| serde_json::to_string(part).ok());
+        needs.insert(dag.dag_id()?.to_owned(), parts.fold(of_files, |all, text| all.or(Needs::of(&text))));
     }
     Ok(Imported { pipeline, document: converted.document, files: converted.files, findings: converted.findings, needs })
 }

@@ -5,94 +5,13 @@ use std::sync::Arc;
 
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 
-use serde_json::Value as Json;
-
 use super::verify::{Known, Verdict, Verified, verify};
-use super::{Needs, Queue, RunFilter, SourceError, StoredInstance, StoredRun, Surrounding, Values};
+use super::{Needs, RunFilter, Source, SourceError, StoredInstance, StoredRun, Surrounding, Values};
 use crate::jinja::Engine;
 use crate::pipeline::Pipeline;
 
-/// A page of runs, and where the next one begins.
-pub type Page = (Vec<StoredRun>, Option<i64>);
-
-/// Where runs come from: a metadata database or the REST API.
-pub trait Runs {
-    /// Where it is, without a password.
-    fn name(&self) -> String;
-
-    /// The ids of the Dags it has, sorted.
-    ///
-    /// # Errors
-    /// A source that cannot be read.
-    fn dag_ids(&mut self) -> Result<Vec<String>, SourceError>;
-
-    /// The ids of the Dags that may have rendered fields, sorted.
-    ///
-    /// # Errors
-    /// A source that cannot be read.
-    fn rendered_dags(&mut self) -> Result<Vec<String>, SourceError>;
-
-    /// The ids of a Dag's runs, newest first, so many at most.
-    ///
-    /// # Errors
-    /// A source that cannot be read.
-    fn run_ids(&mut self, dag_id: &str, most: usize) -> Result<Vec<String>, SourceError>;
-
-    /// Runs of a Dag, oldest first, a page at a time: `after` is what the page before returned, 0 at first.
-    ///
-    /// # Errors
-    /// A source that cannot be read, or that does not hold what Airflow writes there.
-    fn runs(&mut self, dag_id: &str, filter: &RunFilter, needs: Needs, after: i64) -> Result<Page, SourceError>;
-
-    /// Every variable and connection. What cannot be read is named, and refused when a template asks for it.
-    ///
-    /// # Errors
-    /// A source that cannot be read.
-    fn values(&mut self) -> Result<Values, SourceError>;
-
-    /// What waits for more events; `None` when the source does not tell.
-    ///
-    /// # Errors
-    /// A source that cannot be read.
-    fn queue(&mut self) -> Result<Option<Queue>, SourceError>;
-
-    /// Events and the runs behind them, as far as templates of this text read them.
-    ///
-    /// # Errors
-    /// A source that cannot be read.
-    fn surrounding(&mut self, text: &str) -> Result<Surrounding, SourceError>;
-
-    /// The serialized Dag of a version, or the latest one; `None` when the source has none.
-    ///
-    /// # Errors
-    /// A source that cannot be read.
-    fn serialized(&mut self, dag_id: &str, version: Option<&str>) -> Result<Option<SerializedRow>, SourceError>;
-
-    /// The latest version of each of these Dags; of all Dags that are not stale without any.
-    ///
-    /// # Errors
-    /// As [`Runs::serialized`].
-    fn latest_dags(&mut self, dag_ids: &[String]) -> Result<Vec<SerializedRow>, SourceError>;
-
-    /// What templates of this text read and the source does not tell; `None` when it tells everything.
-    fn untold(&self, text: &str) -> Option<String>;
-}
-
-/// A serialized Dag as a source has it.
-#[derive(Debug, Clone)]
-pub struct SerializedRow {
-    /// The Dag.
-    pub dag_id: String,
-    /// The number of its version, from 1.
-    pub number: i64,
-    /// `serialized_dag.data`, decompressed.
-    pub data: Json,
-    /// `dag.is_paused`
-    pub is_paused: bool,
-}
-
 /// Gives the Dag of a version: of the source itself or from elsewhere.
-pub type Define<'a> = dyn FnMut(&mut dyn Runs, &str, Option<&str>) -> Result<Definition, SourceError> + 'a;
+pub type Define<'a> = dyn FnMut(&mut dyn Source, &str, Option<&str>) -> Result<Definition, SourceError> + 'a;
 
 /// A Dag ready for rendering.
 #[derive(Debug, Clone)]
@@ -146,7 +65,7 @@ impl Summary {
 /// # Errors
 /// A source that cannot be read.
 pub fn sweep(
-    source: &mut dyn Runs,
+    source: &mut dyn Source,
     dag_ids: &[String],
     values: &Values,
     define: &mut Define<'_>,

@@ -2,7 +2,7 @@
 
 use super::Failure;
 use super::source_args::SourceArgs;
-use crate::airflow::sweep::Runs;
+use crate::airflow::Source;
 
 /// Connects to the metadata database at a URL. A password that the URL does not hold is that of `PGPASSWORD`; variables and
 /// connections are decrypted with the keys of `AIRFLOW__CORE__FERNET_KEY`.
@@ -10,7 +10,7 @@ use crate::airflow::sweep::Runs;
 /// # Errors
 /// Why it cannot be read; a key that is none.
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
-pub fn database(url: &str) -> Result<Box<dyn Runs>, Failure> {
+pub fn database(url: &str) -> Result<Box<dyn Source>, Failure> {
     use crate::airflow::db::{Address, Database, FernetKeys};
 
     let mut address = Address::parse(url)?;
@@ -29,7 +29,7 @@ pub fn database(url: &str) -> Result<Box<dyn Runs>, Failure> {
 /// # Errors
 /// Always: which feature is missing.
 #[cfg(not(any(feature = "sqlite", feature = "postgres")))]
-pub fn database(_: &str) -> Result<Box<dyn Runs>, Failure> {
+pub fn database(_: &str) -> Result<Box<dyn Source>, Failure> {
     Err(without("metadata databases", "sqlite` or `postgres"))
 }
 
@@ -39,7 +39,7 @@ pub fn database(_: &str) -> Result<Box<dyn Runs>, Failure> {
 /// # Errors
 /// Why it cannot be asked.
 #[cfg(feature = "api")]
-pub fn rest_api(url: &str, args: &SourceArgs, templates: Option<&str>) -> Result<Box<dyn Runs>, Failure> {
+pub fn rest_api(url: &str, args: &SourceArgs, templates: Option<&str>) -> Result<Box<dyn Source>, Failure> {
     use crate::airflow::api::{Client, Credentials, Options, RestApi};
 
     let credentials = match (given("AIRFLOW_API_TOKEN"), given("AIRFLOW_API_USERNAME"), given("AIRFLOW_API_PASSWORD")) {
@@ -66,7 +66,7 @@ pub fn rest_api(url: &str, args: &SourceArgs, templates: Option<&str>) -> Result
 /// # Errors
 /// Always: which feature is missing.
 #[cfg(not(feature = "api"))]
-pub fn rest_api(_: &str, _: &SourceArgs, _: Option<&str>) -> Result<Box<dyn Runs>, Failure> {
+pub fn rest_api(_: &str, _: &SourceArgs, _: Option<&str>) -> Result<Box<dyn Source>, Failure> {
     Err(without("the REST API", "api"))
 }
 

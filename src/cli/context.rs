@@ -157,8 +157,7 @@ fn played(args: &Args, answer: &mut Answer, io: &mut Io<'_>) -> Result<(), Failu
 
 /// A run that an Airflow really made.
 fn of_airflow(args: &Args, answer: &mut Answer, io: &mut Io<'_>) -> Result<(), Failure> {
-    let wanted = args.stored.wanted(&args.play)?;
-    let wanted = Wanted { tasks: args.task.as_slice(), ..wanted };
+    let wanted = Wanted { tasks: args.task.as_slice(), ..args.stored.wanted(&args.play)? };
     let mut definitions = Definitions::of_one(&args.pipelines, &args.imported, &args.play.dag, io)?;
     let mut source = args.stored.source.open(definitions.given().is_some())?;
     let engine = Engine::new();

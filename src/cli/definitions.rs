@@ -7,8 +7,8 @@ use camino::Utf8PathBuf;
 
 use super::import::{ImportedArgs, output};
 use super::{Failure, Io, select};
-use crate::airflow::sweep::{Definition, Runs, SerializedRow};
-use crate::airflow::{Finding, Folders, Imported, SerializedDag, SourceError, import};
+use crate::airflow::sweep::Definition;
+use crate::airflow::{Finding, Folders, Imported, SerializedDag, SerializedRow, Source, SourceError, import};
 use crate::pipeline;
 use crate::report;
 
@@ -89,7 +89,7 @@ impl Definitions {
     /// A source that has it not, or a Dag that cannot be imported.
     pub fn define(
         &mut self,
-        source: &mut dyn Runs,
+        source: &mut dyn Source,
         dag_id: &str,
         version: Option<&str>,
     ) -> Result<Definition, SourceError> {
@@ -105,7 +105,12 @@ impl Definitions {
         made
     }
 
-    fn make(&mut self, source: &mut dyn Runs, dag_id: &str, version: Option<&str>) -> Result<Definition, SourceError> {
+    fn make(
+        &mut self,
+        source: &mut dyn Source,
+        dag_id: &str,
+        version: Option<&str>,
+    ) -> Result<Definition, SourceError> {
         let row = source.serialized(dag_id, version)?.ok_or_else(|| {
             SourceError::new(match version {
                 Some(_) => format!("the version of the Dag {dag_id} that it ran is gone"),
@@ -132,7 +137,7 @@ fn definition(imported: Imported) -> Definition {
 ///
 /// # Errors
 /// A Dag that the source has not, a source without Dags, Dags that cannot be imported.
-pub fn latest(source: &mut dyn Runs, dags: &[String], folders: &Folders) -> Result<Imported, Failure> {
+pub fn latest(source: &mut dyn Source, dags: &[String], folders: &Folders) -> Result<Imported, Failure> {
     let rows = source.latest_dags(dags)?;
     if let Some(missing) = dags.iter().find(|dag_id| !rows.iter().any(|row| row.dag_id == **dag_id)) {
         return Err(select::unknown("Dag", missing, &source.dag_ids()?));

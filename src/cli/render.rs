@@ -191,8 +191,7 @@ pub fn once(args: &Args, io: &mut Io<'_>) -> Outcome {
 
 /// Renders a run that an Airflow really made.
 fn of_airflow(args: &Args, io: &mut Io<'_>) -> Outcome {
-    let wanted = args.stored.wanted(&args.play)?;
-    let wanted = Wanted { tasks: &args.task, map_index: args.map_index, ..wanted };
+    let wanted = Wanted { tasks: &args.task, map_index: args.map_index, ..args.stored.wanted(&args.play)? };
     let mut definitions = Definitions::of_one(&args.pipelines, &args.imported, &args.play.dag, io)?;
     let mut source = args.stored.source.open(definitions.given().is_some())?;
     let engine = Engine::new();
@@ -293,7 +292,7 @@ fn check_map_index(args: &Args, pipeline: &Pipeline, outcome: &pipeline::Outcome
 
 /// Writes each rendered text to a file, exactly: `DIR/pipeline/scenario/dag/key/task.field`.
 fn write_files(out: &Utf8Path, outcome: &pipeline::Outcome, shown: &Shown<'_>, io: &mut Io<'_>) -> Result<(), Failure> {
-    for (folder, run) in pipeline::run_folders(outcome) {
+    for (folder, run) in pipeline::run_folders(outcome).into_iter().zip(&outcome.runs) {
         if !shown.dag(&run.run.dag_id) {
             continue;
         }

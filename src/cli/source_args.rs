@@ -3,8 +3,7 @@
 use camino::Utf8PathBuf;
 
 use super::{Failure, connect};
-use crate::airflow::SourceError;
-use crate::airflow::sweep::Runs;
+use crate::airflow::{Source, SourceError};
 
 /// A running Airflow.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -47,7 +46,7 @@ impl SourceArgs {
     ///
     /// # Errors
     /// Why it cannot be asked, or that nothing says what the templates are.
-    pub fn open(&self, templates: bool) -> Result<Box<dyn Runs>, Failure> {
+    pub fn open(&self, templates: bool) -> Result<Box<dyn Source>, Failure> {
         match (&self.api, &self.db) {
             (Some(_), None) if !templates => Err(Failure::Usage(
                 "the REST API does not tell templates\nhelp: name them by --serialized, --pipeline, --db, or --dags-folder \

@@ -7,9 +7,9 @@ use super::import::output::findings;
 use super::play_args::PlayArgs;
 use super::source_args::SourceArgs;
 use super::{Failure, Io, select};
-use crate::airflow::sweep::{Definition, Runs, version_of};
+use crate::airflow::sweep::{Definition, version_of};
 use crate::airflow::verify::{Known, given, with_renderer};
-use crate::airflow::{Needs, RunFilter, StoredInstance, StoredRun, Surrounding};
+use crate::airflow::{Needs, RunFilter, Source, StoredInstance, StoredRun, Surrounding};
 use crate::context::Masker;
 use crate::jinja::Engine;
 use crate::pipeline::{Dag, Pipeline, PlayedRun, Renderer, Task};
@@ -130,7 +130,7 @@ impl Instance<'_> {
 /// # Errors
 /// A source that cannot be read, a Dag or run that it does not have, what `work` raises.
 pub fn visit(
-    source: &mut dyn Runs,
+    source: &mut dyn Source,
     wanted: &Wanted<'_>,
     definitions: &mut Definitions,
     io: &mut Io<'_>,
@@ -168,6 +168,8 @@ pub fn visit(
     }
     let values = source.values()?;
     let mut secrets = values.secrets();
+    let mut surrounding = Surrounding::default();
+    let mut surrounding_of = None;
     for run in &runs {
         // Every version that some task instance ran, and the one the run was made with for those that have not run.
         let mut define = |version: Option<&str>| match version {
@@ -180,7 +182,10 @@ pub fn visit(
             instances.push((define(version_of(run, instance).as_deref())?, instance.clone()));
         }
         let text: String = std::iter::once(&*base.text).chain(instances.iter().map(|(made, _)| &*made.text)).collect();
-        let surrounding: Surrounding = source.surrounding(&text)?;
+        if surrounding_of.as_ref() != Some(&text) {
+            surrounding = source.surrounding(&text)?;
+            surrounding_of = Some(text);
+        }
         let known = Known { values: &values, surrounding: &surrounding, xcoms: true };
         let played = given(&base.pipeline, run, None, known).map_err(|error| refused(run, &error))?;
         if let Some(dag) = base.pipeline.dag(&run.dag_id) {
@@ -235,14 +240,14 @@ pub fn visit(
 }
 
 /// That the source does not have the Dag.
-fn unknown_dag(source: &mut dyn Runs, wanted: &Wanted<'_>) -> Result<Option<Failure>, Failure> {
+fn unknown_dag(source: &mut dyn Source, wanted: &Wanted<'_>) -> Result<Option<Failure>, Failure> {
     let known = source.dag_ids()?;
     let there = known.iter().any(|dag_id| dag_id == wanted.dag_id);
     Ok((!there).then(|| select::unknown("Dag", wanted.dag_id, &known)))
 }
 
 /// That the Dag has no such run.
-fn no_run(source: &mut dyn Runs, wanted: &Wanted<'_>) -> Result<Failure, Failure> {
+fn no_run(source: &mut dyn Source, wanted: &Wanted<'_>) -> Result<Failure, Failure> {
     let key = match (wanted.run_id, wanted.partition_key) {
         (Some(run_id), _) => {
             let known = source.run_ids(wanted.dag_id, SUGGESTED)?;

@@ -6,7 +6,8 @@ use super::definitions::Definitions;
 use super::import::ImportedArgs;
 use super::source_args::{self, SourceArgs};
 use super::{Exit, Failure, Io, Outcome, select};
-use crate::airflow::sweep::{Runs, sweep};
+use crate::airflow::Source;
+use crate::airflow::sweep::sweep;
 use crate::context::Masker;
 use crate::report;
 
@@ -61,7 +62,7 @@ pub fn run(args: &Args, io: &mut Io<'_>) -> Outcome {
     };
     let dags = chosen(args, known)?;
     let mut define =
-        |source: &mut dyn Runs, dag_id: &str, version: Option<&str>| templates.define(source, dag_id, version);
+        |source: &mut dyn Source, dag_id: &str, version: Option<&str>| templates.define(source, dag_id, version);
     let summary = sweep(&mut *source, &dags, &values, &mut define)?;
     let masker = if args.show_secrets { Masker::default() } else { Masker::new(values.secrets()) };
     let mask = |text: &str| masker.mask(text).into_owned();

@@ -1,10 +1,11 @@
 //! Templates of a pipeline: files of its folder, on disk or in memory.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use super::memo::Memo;
 use super::model::{Dag, Pipeline};
 use crate::jinja::{FileSystemLoader, Loader, TemplateError, record_load, split_template_path};
 
@@ -18,7 +19,7 @@ pub(super) struct FolderLoader {
     /// All of them: its error names every folder.
     all: FileSystemLoader,
     /// What was answered, by name.
-    known: RwLock<HashMap<String, Result<Arc<str>, TemplateError>>>,
+    known: Memo<String, Result<Arc<str>, TemplateError>>,
 }
 
 impl FolderLoader {
@@ -37,7 +38,7 @@ impl FolderLoader {
             below.iter().map(|folder| ((*folder).to_owned(), one(folder))).collect()
         };
         let all = FileSystemLoader::new(below.iter().map(|folder| on_disk(folder).into()));
-        FolderLoader { folders, files: pipeline.files.clone(), all, known: RwLock::default() }
+        FolderLoader { folders, files: pipeline.files.clone(), all, known: Memo::default() }
     }
 
     fn find(&self, name: &str) -> Result<Arc<str>, TemplateError> {
@@ -58,10 +59,6 @@ impl FolderLoader {
 impl Loader for FolderLoader {
     fn load(&self, name: &str) -> Result<Arc<str>, TemplateError> {
         record_load(name);
-        if let Some(known) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(name) {
-            return known.clone();
-        }
-        let found = self.find(name);
-        self.known.write().unwrap_or_else(PoisonError::into_inner).entry(name.to_owned()).or_insert(found).clone()
+        self.known.get(name, || self.find(name))
     }
 }

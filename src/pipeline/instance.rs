@@ -1,7 +1,7 @@
 //! Task instances of runs: environment, surroundings and context of each, and rendering.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use camino::{Utf8Path, Utf8PathBuf};
 use chrono::{DateTime, Utc};
@@ -10,6 +10,7 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use serde_json::{Map, Value as Json};
 
 use super::folder::FolderLoader;
+use super::memo::Memo;
 use super::model::{Dag, Pipeline, Profile, Task, is_behind};
 use super::outcome::{Origin, Outcome, RunOutcome, TaskResult};
 use super::play::{PlayError, Played, PlayedRun, play};
@@ -71,11 +72,12 @@ pub struct Renderer<'a> {
     xcom: Arc<XCom>,
     prev_success: Arc<Map<String, Json>>,
     missing_xcom: MissingXCom,
-    words: Mutex<BTreeMap<(String, String), Arc<Vec<&'static str>>>>,
+    /// Words that the templates of a task read, by Dag and task.
+    words: Memo<(String, String), Arc<Vec<&'static str>>>,
     /// What is around all instances of a task, by Dag and task.
-    around: RwLock<BTreeMap<(String, String), PyResult<Arc<Surroundings>>>>,
+    around: Memo<(String, String), PyResult<Arc<Surroundings>>>,
     /// Where templates are found, by Dag and name.
-    paths: RwLock<HashMap<(String, String), String>>,
+    paths: Memo<(String, String), String>,
     /// A map index that is asked for; all of them without.
     pub map_index: Option<usize>,
     /// Texts with marks in them that say where their parts come from, in place of the texts alone.
@@ -112,9 +114,9 @@ impl<'a> Renderer<'a> {
             ),
             prev_success: Arc::new(scenario.prev_success.clone()),
             missing_xcom: MissingXCom::Refuse,
-            words: Mutex::default(),
-            around: RwLock::default(),
-            paths: RwLock::default(),
+            words: Memo::default(),
+            around: Memo::default(),
+            paths: Memo::default(),
             map_index: None,
             trace: Trace::Off,
         }
@@ -268,14 +270,9 @@ impl<'a> Renderer<'a> {
             }
         }
         let words = self.words_read(dag, task, &templates);
-        let mut assumed = self.assumed(run, &context.names_read(), &words);
-        if run.origin != Origin::Given
-            && self.scenario.now.is_none()
-            && fields.iter().any(|field: &RenderedField| field.reads_clock)
-        {
-            assumed.push("now from a clock that nobody set".to_owned());
-        }
         let (deprecations, names_read) = (context.deprecations(), context.names_read());
+        let reads_clock = fields.iter().any(|field| field.reads_clock);
+        let assumed = self.assumed(run, &names_read, &words, reads_clock);
         TaskResult { task_id: task.task_id.clone(), map_index, fields, assumed, deprecations, names_read }
     }
 
@@ -310,12 +307,7 @@ impl<'a> Renderer<'a> {
     /// Where a template is found, relative to the pipeline's folder; its name when it is not found.
     pub fn template_path(&self, dag: &Dag, name: &str) -> String {
         let key = (dag.dag_id.clone(), name.to_owned());
-        if let Some(known) = self.paths.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
-            return known.clone();
-        }
-        let path = self.find_template(dag, name);
-        self.paths.write().unwrap_or_else(PoisonError::into_inner).insert(key, path.clone());
-        path
+        self.paths.get(&key, || self.find_template(dag, name))
     }
 
     fn find_template(&self, dag: &Dag, name: &str) -> String {
@@ -366,11 +358,7 @@ impl<'a> Renderer<'a> {
     /// What is around all instances of a task, made once.
     fn surroundings(&self, dag: &Dag, task: &Task) -> PyResult<Arc<Surroundings>> {
         let key = (dag.dag_id.clone(), task.task_id.clone());
-        if let Some(known) = self.around.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
-            return known.clone();
-        }
-        let made = self.make_surroundings(dag, task).map(Arc::new);
-        self.around.write().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert(made).clone()
+        self.around.get(&key, || self.make_surroundings(dag, task).map(Arc::new))
     }
 
     fn make_surroundings(&self, dag: &Dag, task: &Task) -> PyResult<Surroundings> {
@@ -424,24 +412,33 @@ impl<'a> Renderer<'a> {
 
     /// Attributes in the task's templates whose values may be assumed.
     fn words_read(&self, dag: &Dag, task: &Task, templates: &TaskTemplates) -> Arc<Vec<&'static str>> {
-        let known = || self.words.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (dag.dag_id.clone(), task.task_id.clone());
-        if let Some(read) = known().get(&key) {
-            return read.clone();
-        }
-        // Files are read here: other tasks need not wait for them.
-        let read = attributes_read(&templates.environment, &templates.template_ext, &templates.fields, &ASSUMED_WORDS);
-        known().entry(key).or_insert_with(|| Arc::new(read)).clone()
+        let read =
+            || attributes_read(&templates.environment, &templates.template_ext, &templates.fields, &ASSUMED_WORDS);
+        self.words.get(&key, || Arc::new(read()))
     }
 
     /// What a template read that nobody gave.
-    fn assumed(&self, run: &PlayedRun, read: &[&str], words: &[&str]) -> Vec<String> {
+    fn assumed(&self, run: &PlayedRun, read: &[&str], words: &[&str], reads_clock: bool) -> Vec<String> {
+        let given = run.origin == Origin::Given;
+        let mut assumed = match self.pipeline.profile {
+            Profile::Airflow33 => self.assumed_3_3(given, read, words),
+            Profile::Airflow210 => self.assumed_2_10(run, read, words),
+        };
+        if !given && reads_clock && self.scenario.now.is_none() {
+            assumed.push(format!("now from {}", self.clock()));
+        }
+        assumed
+    }
+
+    /// Whose clock it is that runs and templates read.
+    fn clock(&self) -> &'static str {
+        if self.scenario.now.is_some() { "the scenario's clock" } else { "a clock that nobody set" }
+    }
+
+    fn assumed_3_3(&self, given: bool, read: &[&str], words: &[&str]) -> Vec<String> {
         let mut assumed = Vec::new();
         let reads = |name: &str| read.contains(&name);
-        let given = run.origin == Origin::Given;
-        if self.pipeline.profile == Profile::Airflow210 {
-            return self.assumed_2_10(run, read, words);
-        }
         if !given && (reads("run_id") || reads("task_instance_key_str") || words.contains(&"run_id")) {
             assumed.push("the end of run_id".to_owned());
         }
@@ -451,8 +448,7 @@ impl<'a> Renderer<'a> {
         let times: Vec<&str> =
             ["timestamp", "run_after", "start_date"].into_iter().filter(|word| words.contains(word)).collect();
         if !given && !times.is_empty() {
-            let clock = if self.scenario.now.is_some() { "the scenario's clock" } else { "a clock that nobody set" };
-            assumed.push(format!("{} from {clock}", times.join(", ")));
+            assumed.push(format!("{} from {}", times.join(", "), self.clock()));
         }
         assumed
     }
@@ -460,7 +456,7 @@ impl<'a> Renderer<'a> {
     /// The same in Airflow 2.10: the logical date of a run that datasets trigger is a reading of the clock.
     fn assumed_2_10(&self, run: &PlayedRun, read: &[&str], words: &[&str]) -> Vec<String> {
         let mut assumed = Vec::new();
-        let clock = if self.scenario.now.is_some() { "the scenario's clock" } else { "a clock that nobody set" };
+        let clock = self.clock();
         let made = run.origin != Origin::Given;
         if made && run.run.run_type == DagRunType::DatasetTriggered {
             let dates: Vec<&str> = read.iter().copied().filter(|name| OF_LOGICAL_DATE.contains(name)).collect();

@@ -11,6 +11,7 @@ mod expression;
 mod folder;
 mod instance;
 mod load;
+mod memo;
 mod model;
 mod names;
 mod outcome;

@@ -144,23 +144,20 @@ pub struct LogOutcome {
     pub source: Option<String>,
 }
 
-/// A folder for each run that has tasks, relative and safe as a path: pipeline, scenario, Dag, and key or run id. Runs of
-/// a Dag that share a key get `~2`, `~3` in the order they were made.
-pub fn run_folders(outcome: &Outcome) -> Vec<(Utf8PathBuf, &RunOutcome)> {
+/// A folder for each run, in their order, relative and safe as a path: pipeline, scenario, Dag, and key or run id. Runs of a
+/// Dag that share a key get `~2`, `~3` in the order they were made.
+pub fn run_folders(outcome: &Outcome) -> Vec<Utf8PathBuf> {
     let base = Utf8PathBuf::from(file_name(&outcome.pipeline)).join(file_name(&outcome.scenario));
     let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
-    let mut folders = Vec::new();
-    for run in &outcome.runs {
+    let folder = |run| {
+        let run: &RunOutcome = run;
         let count = seen.entry((&run.run.dag_id, run.label())).or_default();
         *count += 1;
-        if run.tasks.is_empty() {
-            continue;
-        }
         let mut name = file_name(run.label());
         if *count > 1 {
             name.push_str(&format!("~{count}"));
         }
-        folders.push((base.join(file_name(&run.run.dag_id)).join(name), run));
-    }
-    folders
+        base.join(file_name(&run.run.dag_id)).join(name)
+    };
+    outcome.runs.iter().map(folder).collect()
 }

@@ -20,7 +20,8 @@ pub fn dag_run(
     DagRun::from_json(&Json::Object(wire)).map(|run| (run, notes))
 }
 
-/// A Dag run as a worker gets it (`DagRun` of a `TIRunContext`), from the body of `GET /dags/{dag_id}/dagRuns/{dag_run_id}`, and from that of its `upstreamAssetEvents`.
+/// A Dag run as a worker gets it (`DagRun` of a `TIRunContext`), from the body of
+/// `GET /dags/{dag_id}/dagRuns/{dag_run_id}`, and from that of its `upstreamAssetEvents`.
 ///
 /// The run is taken as its tasks saw it: running, without an end. `asset_extra` knows the extra of an asset by name and URI,
 /// which the bodies do not hold.

@@ -255,8 +255,8 @@ pub fn split(file: &str) -> Option<(&str, &str)> {
 }
 
 fn sha256(text: &str) -> String {
-    let digit = |value: u8| char::from(if value < 10 { b'0' + value } else { b'a' - 10 + value });
-    Sha256::digest(text.as_bytes()).iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    let digits = |byte: &u8| [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16).unwrap_or_default());
+    Sha256::digest(text.as_bytes()).iter().flat_map(digits).collect()
 }
 
 /// What insta compares: without white space at the end and with `\n` for line ends.

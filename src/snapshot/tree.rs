@@ -15,9 +15,8 @@ use crate::timetable::isoformat;
 /// The snapshots of a played scenario: every rendered field of every run, in the order of runs, tasks and fields. `mask` hides
 /// secrets.
 pub fn of_outcome(mut outcome: Outcome, mask: &(dyn Fn(&str) -> String + Sync)) -> Vec<Snapshot> {
-    let folders: Vec<Utf8PathBuf> = run_folders(&outcome).into_iter().map(|(folder, _)| folder).collect();
-    let mut runs = std::mem::take(&mut outcome.runs);
-    runs.retain(|run| !run.tasks.is_empty());
+    let folders = run_folders(&outcome);
+    let runs = std::mem::take(&mut outcome.runs);
     // Taken by value: what a run rendered is freed where its snapshots are made.
     let of_run = |(run, folder): (RunOutcome, Utf8PathBuf)| {
         let fields = run.tasks.iter().flat_map(|task| task.fields.iter().map(move |field| (task, field)));

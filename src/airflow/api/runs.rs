@@ -7,9 +7,9 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value as Json, json};
 
 use super::Client;
-use crate::airflow::sweep::{Page, Runs, SerializedRow};
 use crate::airflow::{
-    Needs, PreviousRun, Queue, RunFilter, SourceError, StoredInstance, StoredRun, Surrounding, Values,
+    Needs, Page, PreviousRun, Queue, RunFilter, SerializedRow, Source, SourceError, StoredInstance, StoredRun,
+    Surrounding, Values,
 };
 use crate::asset::Asset;
 use crate::context::StoredEvent;
@@ -29,7 +29,7 @@ const UNTOLD: [&str; 3] = ["source_aliases", "source_dag_run", "clear_number"];
 /// The REST API as a source of runs.
 pub struct RestApi {
     client: Client,
-    templates: Option<Box<dyn Runs>>,
+    templates: Option<Box<dyn Source>>,
     assets: Option<Extras>,
 }
 
@@ -62,7 +62,7 @@ impl RestApi {
 
     /// Takes serialized Dags from another source: the API does not tell them.
     #[must_use]
-    pub fn with_templates(mut self, source: Box<dyn Runs>) -> Self {
+    pub fn with_templates(mut self, source: Box<dyn Source>) -> Self {
         self.templates = Some(source);
         self
     }
@@ -218,7 +218,7 @@ impl RestApi {
     }
 }
 
-impl Runs for RestApi {
+impl Source for RestApi {
     fn name(&self) -> String {
         self.client.base().to_owned()
     }

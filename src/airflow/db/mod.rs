@@ -22,8 +22,7 @@ pub use secrets::FernetKeys;
 pub use url::{Address, Server, Tls};
 
 use self::row::{Connection, Row};
-use crate::airflow::SourceError;
-use crate::airflow::sweep::SerializedRow;
+use crate::airflow::{SerializedRow, SourceError};
 
 /// Revisions of the schema that are read, and the Airflow they belong to.
 const KNOWN: [(&str, &str); 1] = [("d2f4e1b3c5a7", "3.3")];

@@ -8,9 +8,9 @@ use serde_json::{Map, Value as Json, json};
 
 use super::Database;
 use super::row::{Row, list, quoted};
-use crate::airflow::sweep::{Page, Runs, SerializedRow};
 use crate::airflow::{
-    Needs, PreviousRun, Queue, RunFilter, SourceError, StoredInstance, StoredRun, Surrounding, Values,
+    Needs, Page, PreviousRun, Queue, RunFilter, SerializedRow, Source, SourceError, StoredInstance, StoredRun,
+    Surrounding, Values,
 };
 use crate::asset::Asset;
 use crate::context::StoredEvent;
@@ -214,7 +214,7 @@ fn dag_run(row: &Row, events: Vec<Json>) -> Result<Json, SourceError> {
     }))
 }
 
-impl Runs for Database {
+impl Source for Database {
     fn name(&self) -> String {
         self.address.to_string()
     }

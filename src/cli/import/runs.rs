@@ -4,8 +4,7 @@ use camino::Utf8PathBuf;
 
 use super::ImportedArgs;
 use super::output::{self, OutputArgs, failure};
-use crate::airflow::sweep::Runs;
-use crate::airflow::{Folders, Imported, RunFilter, export, import};
+use crate::airflow::{Folders, Imported, RunFilter, Source, export, import};
 use crate::cli::source_args::SourceArgs;
 use crate::cli::{Io, Outcome, connect, definitions, select};
 
@@ -107,7 +106,7 @@ pub fn api(args: &ApiArgs, io: &mut Io<'_>) -> Outcome {
 }
 
 /// Adds values and the newest runs, and prints or writes the pipeline.
-fn finish(source: &mut dyn Runs, imported: Imported, args: &RunArgs, io: &mut Io<'_>) -> Outcome {
+fn finish(source: &mut dyn Source, imported: Imported, args: &RunArgs, io: &mut Io<'_>) -> Outcome {
     let values = source.values()?;
     let known = if args.runs > 0 { source.dag_ids()? } else { Vec::new() };
     let mut runs = Vec::new();

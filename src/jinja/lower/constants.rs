@@ -2,7 +2,8 @@
 //!
 //! Folding is invisible except in three ways. A constant that is printed in native mode has become text before anything is
 //! joined. An operand that folds to an infinite or undefined float is written into Python code by name, and no name `inf`
-//! exists there. And what a constant `or` or `and` decides at compile time is never looked at again.
+//! exists there. And what a constant `or` or `and` decides at compile time is never looked at again: of that, what literals
+//! decide is built; COMPATIBILITY.md names the rest.
 
 use super::super::ast::{Const, Expr, ExprKind};
 use super::super::visit::children;

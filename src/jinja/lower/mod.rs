@@ -17,6 +17,8 @@ mod writer;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
+
 use super::TemplateError;
 use super::ast::{Expr, Span, Stmt, StmtKind, Template};
 use super::code::Codes;
@@ -94,7 +96,7 @@ pub fn lower(template: &Template, settings: &Settings<'_>) -> Result<Vec<Unit>> 
         exports: settings.exports || composed,
         parameters: Vec::new(),
         folding: false,
-        folded: HashMap::new(),
+        folded: HashMap::default(),
         loops: Vec::new(),
         checked: false,
         captures: 0,
@@ -141,7 +143,7 @@ struct Lowering<'e> {
     /// Inside a constant whose value as a whole is taken care of.
     folding: bool,
     /// What `is_folded` found, by the address of the expression: the tree stays where it is while it is lowered.
-    folded: HashMap<*const Expr, bool>,
+    folded: HashMap<*const Expr, bool, FixedState>,
     /// The optimizer has seen the expression around this one.
     checked: bool,
     /// Captures around the current place, in its unit.

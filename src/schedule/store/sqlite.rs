@@ -84,12 +84,12 @@ impl From<rusqlite::Error> for ScheduleError {
         ScheduleError::Store(match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                 format!(
-                    "another process has held it locked for {} seconds: try again when that is done",
+                    "another process holds the file locked (waited {} seconds): try again when that is done",
                     PATIENCE.as_secs()
                 )
             }
             Some(ErrorCode::ReadOnly) => {
-                "it is read-only, and its Dags are written to it first: work on a copy".to_owned()
+                "the file is read-only, and the pipeline's Dags are written to it first: work on a copy".to_owned()
             }
             _ => error.to_string(),
         })
