@@ -305,3 +305,47 @@ fn a_database_is_never_written() {
     assert_eq!(std::fs::read(&path).unwrap(), before);
     assert!(!project.path("samples/airflow.db-journal").exists());
 }
+
+/// What has a sensitive name in the conf of a run is written as `***`, at any depth; the author can ask for it.
+#[test]
+fn secrets_in_conf_are_not_written() {
+    let project = project();
+    edit(&project, |connection| {
+        let conf = r#"{"password": "hunter2hunter2", "x": {"api_key": ["kkkkkkkk"], "limit": 5}, "plain": "shown"}"#;
+        connection.execute("UPDATE dag_run SET conf = ?1", [conf]).unwrap();
+    });
+    let written = |out: &str| -> String {
+        let files = project.tree(out).into_iter().filter(|file| file.contains("scenarios/"));
+        files.map(|file| project.read(&format!("{out}/{file}"))).collect()
+    };
+    let ran = project.run(&with_folders(&["import", "db", DB, "--out", "masked"])).success();
+    ran.stderr_has("written as ***").stderr_has("`conf` of runs: api_key, password");
+    let text = written("masked");
+    assert!(!text.contains("hunter2") && !text.contains("kkkkkkkk"), "{text}");
+    assert!(text.contains("***") && text.contains("shown") && text.contains("limit"), "{text}");
+    project.run(&with_folders(&["import", "db", DB, "--out", "whole", "--with-secrets"])).success();
+    let text = written("whole");
+    assert!(text.contains("hunter2hunter2") && text.contains("kkkkkkkk"), "{text}");
+}
+
+/// A writer that was killed leaves a journal: until it is rolled back, the file holds rows that nobody committed.
+#[test]
+fn a_database_with_a_journal() {
+    let project = project();
+    let writer = Connection::open(project.path(DB)).unwrap();
+    writer
+        .execute_batch(
+            "PRAGMA journal_mode = delete; PRAGMA cache_size = 1; BEGIN IMMEDIATE; \
+             UPDATE dag_run SET partition_key = 'never committed', conf = hex(zeroblob(20000))",
+        )
+        .unwrap();
+    for name in ["", "-journal"] {
+        std::fs::copy(project.path(&format!("{DB}{name}")), project.path(&format!("killed.db{name}"))).unwrap();
+    }
+    drop(writer);
+    let before = std::fs::read(project.path("killed.db")).unwrap();
+    let ran =
+        project.run(&["context", "--db", "killed.db", "--dag", "orders_identity_consumer", "--partition-key", "x"]);
+    ran.code(3).stderr_has("killed.db-journal").stderr_has("help:");
+    assert_eq!(std::fs::read(project.path("killed.db")).unwrap(), before);
+}

@@ -27,7 +27,7 @@ fn every_document_plays_as_a_pipeline() {
         let mut expected: Vec<_> = ticks.iter().flat_map(|tick| tick["runs"].as_array().unwrap()).map(run).collect();
         let outcome = (|| {
             let pipeline = pipeline::load(entry.path()).map_err(|problems| format!("{problems:?}"))?;
-            let file = pipeline::scenario_files(&pipeline).remove(0);
+            let file = pipeline::scenario_files(&pipeline).unwrap().remove(0);
             let scenario = pipeline::load_scenario(&file, &pipeline).map_err(|problems| format!("{problems:?}"))?;
             pipeline::resolve_scenario(&pipeline, &scenario).map_err(|error| format!("{error:?}"))
         })();

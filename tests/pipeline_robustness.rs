@@ -82,8 +82,11 @@ fn damaged_files_are_answered() {
         let folder = root.join(folder);
         let pipeline_text = std::fs::read_to_string(folder.join("pipeline.yaml")).unwrap();
         let whole = pipeline::load(&folder).unwrap();
-        let scenarios: Vec<String> =
-            pipeline::scenario_files(&whole).iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
+        let scenarios: Vec<String> = pipeline::scenario_files(&whole)
+            .unwrap()
+            .iter()
+            .map(|file| std::fs::read_to_string(file).unwrap())
+            .collect();
         for _ in 0..150 {
             let source = yaml::source(Utf8Path::new("p.yaml"), damaged(&pipeline_text, &mut random));
             match pipeline::from_source(&source, &folder) {

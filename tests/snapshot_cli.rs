@@ -477,3 +477,56 @@ fn temporary_files_are_swept() {
     project.run(&["snapshot"]).success();
     assert!(!project.path("snapshots/p/s/use/2026-03-10T09/.partita-x1.tmp").exists());
 }
+
+/// A pipeline that cannot be read is no pipeline that is gone: nothing of it is orphaned, and nothing is removed.
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_read_is_not_pruned() {
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::symlink;
+    let pipeline = |project: &Project| project.path("templates/p");
+    let damages: [(&str, &dyn Fn(&Project)); 7] = [
+        ("pipeline.yaml is a dangling link", &|project| {
+            fs::remove_file(pipeline(project).join("pipeline.yaml")).unwrap();
+            symlink("nowhere", pipeline(project).join("pipeline.yaml")).unwrap();
+        }),
+        ("pipeline.yaml is a folder", &|project| {
+            fs::remove_file(pipeline(project).join("pipeline.yaml")).unwrap();
+            fs::create_dir(pipeline(project).join("pipeline.yaml")).unwrap();
+        }),
+        ("the folder is a dangling link", &|project| {
+            fs::rename(pipeline(project), project.path("elsewhere")).unwrap();
+            symlink("nowhere", pipeline(project)).unwrap();
+        }),
+        ("the folder's name is not UTF-8", &|project| {
+            let name = std::ffi::OsStr::from_bytes(b"p\xff");
+            fs::rename(pipeline(project), project.path("templates").join(name)).unwrap();
+        }),
+        ("scenarios is a file", &|project| {
+            fs::remove_dir_all(pipeline(project).join("scenarios")).unwrap();
+            fs::write(pipeline(project).join("scenarios"), "").unwrap();
+        }),
+        ("scenarios is a dangling link", &|project| {
+            fs::remove_dir_all(pipeline(project).join("scenarios")).unwrap();
+            symlink("nowhere", pipeline(project).join("scenarios")).unwrap();
+        }),
+        ("a scenario is a dangling link", &|project| {
+            fs::remove_file(pipeline(project).join("scenarios/s.yaml")).unwrap();
+            symlink("nowhere", pipeline(project).join("scenarios/s.yaml")).unwrap();
+        }),
+    ];
+    for (damage, make) in damages {
+        // A second pipeline is well: what is found is not nothing.
+        let project = project().copy("templates/models", "templates/models");
+        project.run(&["snapshot", "--accept"]).success();
+        let before = project.tree("snapshots");
+        make(&project);
+        for command in [&["snapshot", "--prune"][..], &["snapshot", "--accept", "--prune"], &["snapshot", "--check"]] {
+            let ran = project.run(command);
+            assert_eq!(ran.code, 3, "{damage}: {}{}", ran.stdout, ran.stderr);
+            assert!(ran.stderr.starts_with("error: "), "{damage}: {}", ran.stderr);
+        }
+        assert_eq!(project.tree("snapshots"), before, "{damage}");
+        assert_eq!(project.run(&["render"]).code, 3, "{damage}");
+    }
+}

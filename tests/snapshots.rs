@@ -27,7 +27,7 @@ fn samples() -> Vec<Snapshot> {
     let engine = Engine::new();
     let mut snapshots = Vec::new();
     for pipeline in pipelines() {
-        for file in pipeline::scenario_files(&pipeline) {
+        for file in pipeline::scenario_files(&pipeline).unwrap() {
             let scenario = pipeline::load_scenario(&file, &pipeline).unwrap();
             let played = pipeline::play(&pipeline, &scenario).unwrap();
             let renderer = Renderer::new(&engine, &pipeline, &scenario, played.clock).with_played(&played);
@@ -88,7 +88,7 @@ fn samples_resolve_as_before() {
     let manifest = Utf8Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut failed = Vec::new();
     for pipeline in pipelines() {
-        for file in pipeline::scenario_files(&pipeline) {
+        for file in pipeline::scenario_files(&pipeline).unwrap() {
             let scenario = pipeline::load_scenario(&file, &pipeline).unwrap();
             let outcome = pipeline::resolve_scenario(&pipeline, &scenario).unwrap();
             let text = plain(&report::resolve_text(&outcome, &Shown::default(), &str::to_owned));

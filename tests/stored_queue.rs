@@ -126,3 +126,35 @@ fn a_time_before_what_is_stored_is_noted() {
     let early = ["emit", "orders", "--store", "q.db", "--pipeline", ".", "--at", "2026-03-09T00:00:00Z"];
     project.run(&early).success().stderr_has("note: --at lies before what the queue holds");
 }
+
+/// A file that is somebody else's is left as it is, however short.
+#[test]
+fn files_of_others() {
+    let project = Project::new().copy("templates/player_stats", "p");
+    let emit = |store: &str| {
+        project.run(&[
+            "emit",
+            "team_a_player_stats",
+            "--partition-key",
+            "2026-03-10T09:00:00",
+            "--pipeline",
+            "p",
+            "--store",
+            store,
+        ])
+    };
+    for text in ["x", "\n", "no store", &"SQLite format 3".repeat(20)] {
+        std::fs::write(project.path("other"), text).unwrap();
+        emit("other").code(3).stderr_has("other");
+        project.run(&["tick", "--pipeline", "p", "--store", "other"]).code(3).stderr_has("other");
+        assert_eq!(project.read("other"), text);
+    }
+    rusqlite::Connection::open(project.path("versioned.db")).unwrap().execute_batch("PRAGMA user_version = 7").unwrap();
+    let before = std::fs::read(project.path("versioned.db")).unwrap();
+    emit("versioned.db").code(3).stderr_has("no store of partita's");
+    assert_eq!(std::fs::read(project.path("versioned.db")).unwrap(), before);
+    // An empty file is nobody's: `mktemp` makes such.
+    std::fs::write(project.path("empty.db"), "").unwrap();
+    emit("empty.db").success();
+    emit("empty.db").success();
+}

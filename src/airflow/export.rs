@@ -100,9 +100,42 @@ fn masked_extra(text: &str, conn_id: &str, masked: &mut Vec<String>) -> Json {
     }
 }
 
+/// Adds scenario files of runs. Without `secrets`, texts with a sensitive name in a run's conf are written as `***`, as
+/// Airflow shows them; a finding names them.
+pub fn with_runs(imported: &mut Imported, mut runs: Vec<StoredRun>, secrets: bool) {
+    let mut names = BTreeSet::new();
+    for conf in runs.iter_mut().filter(|_| !secrets).filter_map(|run| run.dag_run.get_mut("conf")) {
+        mask_named(conf, None, &mut names);
+    }
+    if !names.is_empty() {
+        let names = names.into_iter().collect::<Vec<_>>().join(", ");
+        let finding = Finding::new(Gravity::Note, format!("written as {MASK} in `conf` of runs: {names}"));
+        imported.findings.push(finding.help("--with-secrets writes the values"));
+    }
+    imported.files.extend(scenarios(&runs));
+}
+
+/// Masks the texts below sensitive names, at any depth; collects the names.
+fn mask_named(value: &mut Json, sensitive: Option<&str>, names: &mut BTreeSet<String>) {
+    match (value, sensitive) {
+        (Json::Object(map), _) => {
+            for (name, value) in map {
+                let own = is_sensitive(name).then_some(name.as_str());
+                mask_named(value, sensitive.or(own), names);
+            }
+        }
+        (Json::Array(items), _) => items.iter_mut().for_each(|item| mask_named(item, sensitive, names)),
+        (Json::String(text), Some(name)) if !text.is_empty() => {
+            MASK.clone_into(text);
+            names.insert(name.to_owned());
+        }
+        _ => {}
+    }
+}
+
 /// Scenario files of runs, oldest first: one for a Dag, or one for each run where templates read what differs from run to run
 /// beside the run itself (XComs, earlier runs).
-pub fn scenarios(runs: &[StoredRun]) -> Vec<(Utf8PathBuf, String)> {
+fn scenarios(runs: &[StoredRun]) -> Vec<(Utf8PathBuf, String)> {
     let mut files = Vec::new();
     let mut taken: BTreeSet<String> = BTreeSet::new();
     let mut dags: Vec<&str> = runs.iter().map(|run| run.dag_id.as_str()).collect();

@@ -107,15 +107,15 @@ impl PlayArgs {
             }
         }
         for name in &self.scenario {
-            let known: Vec<String> = pipelines
-                .iter()
-                .flat_map(pipeline::scenario_files)
-                .filter_map(|file| file.file_stem().map(str::to_owned))
-                .collect();
+            let mut known = Vec::new();
+            for pipeline in pipelines {
+                let files = select::scenario_files(pipeline)?;
+                known.extend(files.iter().filter_map(|file| file.file_stem().map(str::to_owned)));
+            }
             let is_file = camino::Utf8Path::new(name).is_file();
             let stem = name.rsplit_once('.').map_or(name.as_str(), |(stem, _)| stem);
             if !is_file && !known.iter().any(|known| known == name || known == stem) {
-                return Err(select::unknown("scenario", name, &known.iter().map(String::as_str).collect::<Vec<_>>()));
+                return Err(select::unknown("scenario", name, &known));
             }
         }
         Ok(())

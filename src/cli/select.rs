@@ -73,7 +73,7 @@ pub fn folders(named: &[Utf8PathBuf]) -> Result<Vec<Utf8PathBuf>, Failure> {
     let mut folders = Vec::new();
     for path in named {
         // A folder of pipelines stands for each of them.
-        if path.is_dir() && !is_pipeline(path) {
+        if path.is_dir() && !is_pipeline(path)? {
             folders.extend(found_below(path)?);
         } else {
             folders.push(path.clone());
@@ -82,8 +82,26 @@ pub fn folders(named: &[Utf8PathBuf]) -> Result<Vec<Utf8PathBuf>, Failure> {
     Ok(folders)
 }
 
-fn is_pipeline(folder: &Utf8Path) -> bool {
-    pipeline::FILE_NAMES.iter().any(|name| folder.join(name).is_file())
+/// Whether a folder holds the file of a pipeline, be it one that cannot be read.
+///
+/// # Errors
+/// A folder that cannot be looked into.
+fn is_pipeline(folder: &Utf8Path) -> Result<bool, Failure> {
+    for name in pipeline::FILE_NAMES {
+        match folder.join(name).symlink_metadata() {
+            Ok(_) => return Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(unreadable(folder, &error)),
+        }
+    }
+    Ok(false)
+}
+
+/// Whoever passes over what cannot be read takes it for gone.
+fn unreadable(path: &Utf8Path, error: &std::io::Error) -> Failure {
+    Failure::Fatal(format!(
+        "cannot tell whether {path} is a pipeline: {error}\nhelp: remove it, or name the pipelines that are meant"
+    ))
 }
 
 fn found_below(root: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Failure> {
@@ -92,8 +110,15 @@ fn found_below(root: &Utf8Path) -> Result<Vec<Utf8PathBuf>, Failure> {
             "no pipeline: cannot read the folder {root}: {error}\nhelp: name a pipeline, or run where {TEMPLATES}/ is"
         ))
     })?;
-    let mut folders: Vec<Utf8PathBuf> =
-        entries.filter_map(Result::ok).map(|entry| entry.path().to_owned()).filter(|path| is_pipeline(path)).collect();
+    let mut folders = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| unreadable(root, &error))?;
+        let path = entry.path();
+        let kind = path.metadata().map_err(|error| unreadable(path, &error))?;
+        if kind.is_dir() && is_pipeline(path)? {
+            folders.push(path.to_owned());
+        }
+    }
     folders.sort();
     if folders.is_empty() {
         return Err(Failure::Fatal(format!(
@@ -117,12 +142,20 @@ pub fn warn(problems: &[Problem], io: &mut Io<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The scenario files of a pipeline.
+///
+/// # Errors
+/// A folder that cannot be listed.
+pub fn scenario_files(pipeline: &Pipeline) -> Result<Vec<Utf8PathBuf>, Failure> {
+    pipeline::scenario_files(pipeline).map_err(|problems| Failure::Report(report::problems(&problems, true)))
+}
+
 /// The scenarios of a pipeline that are asked for: by file name without ending, by path, or all.
 ///
 /// # Errors
 /// Problems in the files, or a name that no scenario has.
 pub fn scenarios(pipeline: &Pipeline, named: &[String]) -> Result<Vec<Scenario>, Failure> {
-    let known = pipeline::scenario_files(pipeline);
+    let known = scenario_files(pipeline)?;
     let mut files = Vec::new();
     if named.is_empty() {
         files.clone_from(&known);

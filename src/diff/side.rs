@@ -150,6 +150,13 @@ pub fn pipeline(
     loaded.name.clone_from(&side.name);
     side.file = relative(tree, &loaded.source.path);
     side.definitions = definitions(&loaded);
+    let listed = match pipeline::scenario_files(&loaded) {
+        Ok(listed) => listed,
+        Err(problems) => {
+            side.scenarios = Err(hidden(problems));
+            return side;
+        }
+    };
     let engine = Engine::new();
     let pointers: BTreeSet<&Utf8Path> = files
         .into_iter()
@@ -157,7 +164,7 @@ pub fn pipeline(
         .filter(|(_, content)| content.as_deref().is_some_and(tree::is_lfs_pointer))
         .map(|(path, _)| path.as_path())
         .collect();
-    let played: Vec<(SideScenario, Option<(Masker, Connections)>)> = pipeline::scenario_files(&loaded)
+    let played: Vec<(SideScenario, Option<(Masker, Connections)>)> = listed
         .into_iter()
         .filter(|file| scenarios.is_empty() || scenarios.iter().any(|name| is_named(file, name)))
         .collect::<Vec<_>>()

@@ -211,19 +211,28 @@ impl Scenario {
     }
 }
 
-/// The scenario files of a pipeline, sorted by name.
-pub fn scenario_files(pipeline: &Pipeline) -> Vec<Utf8PathBuf> {
+/// The scenario files of a pipeline, sorted by name; none without a folder `scenarios`. A file that is none, such as a link
+/// to nowhere, is among them: whoever reads it learns why.
+///
+/// # Errors
+/// A folder that cannot be listed: what is in it is not known, which is not the same as nothing.
+pub fn scenario_files(pipeline: &Pipeline) -> Result<Vec<Utf8PathBuf>, Vec<Problem>> {
     if pipeline.document {
-        return vec![pipeline.source.path.clone()];
+        return Ok(vec![pipeline.source.path.clone()]);
     }
-    let Ok(entries) = pipeline.root.join("scenarios").read_dir_utf8() else { return Vec::new() };
-    let mut files: Vec<Utf8PathBuf> = entries
-        .filter_map(Result::ok)
-        .map(|entry| entry.path().to_owned())
-        .filter(|path| matches!(path.extension(), Some("yaml" | "yml" | "json")) && path.is_file())
-        .collect();
-    files.sort();
-    files
+    let folder = pipeline.root.join("scenarios");
+    let list = || -> std::io::Result<Vec<Utf8PathBuf>> {
+        match folder.symlink_metadata() {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other?,
+        };
+        let entries = folder.read_dir_utf8()?.map(|entry| Ok(entry?.path().to_owned()));
+        let mut files = entries.collect::<std::io::Result<Vec<_>>>()?;
+        files.retain(|path| matches!(path.extension(), Some("yaml" | "yml" | "json")));
+        files.sort();
+        Ok(files)
+    };
+    list().map_err(|error| vec![Problem::nowhere(format!("cannot read the folder {folder}: {error}"))])
 }
 
 /// Reads a scenario file for a pipeline.

@@ -163,5 +163,11 @@ fn read_scenarios(pipeline: &Pipeline) -> Vec<ScenarioFile> {
         loaded: pipeline::load_scenario(&path, pipeline).map(Arc::new),
         path,
     };
-    pipeline::scenario_files(pipeline).into_iter().map(read).collect()
+    match pipeline::scenario_files(pipeline) {
+        Ok(files) => files.into_iter().map(read).collect(),
+        Err(problems) => {
+            let (name, path) = ("scenarios".to_owned(), pipeline.root.join("scenarios"));
+            vec![ScenarioFile { name, path, loaded: Err(problems) }]
+        }
+    }
 }

@@ -42,11 +42,12 @@ impl SqliteFile {
         };
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = match read(path.as_str(), flags) {
-            // A write-ahead database in a folder that cannot be written needs files beside it. Without a log nobody is
-            // writing, and the file is complete as it is.
+            // A write-ahead database in a folder that cannot be written needs files beside it. Without a log or journal
+            // nobody is writing, and the file is complete as it is.
             Err(error)
                 if matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
-                    && no_log(path) =>
+                    && !left(path, "-wal")
+                    && !left(path, "-journal") =>
             {
                 let escaped = percent_encoding::utf8_percent_encode(path.as_str(), &PATH);
                 read(&format!("file:{escaped}?immutable=1"), flags | OpenFlags::SQLITE_OPEN_URI)
@@ -60,8 +61,9 @@ impl SqliteFile {
     }
 }
 
-fn no_log(path: &Utf8Path) -> bool {
-    std::fs::metadata(format!("{path}-wal")).map_or(true, |log| log.len() == 0)
+/// Whether a writer has left a log or journal beside the file: without it the file is not complete.
+fn left(path: &Utf8Path, suffix: &str) -> bool {
+    std::fs::metadata(format!("{path}{suffix}")).is_ok_and(|file| file.len() > 0)
 }
 
 fn explained(path: &str, error: &rusqlite::Error) -> SourceError {
@@ -71,6 +73,12 @@ fn explained(path: &str, error: &rusqlite::Error) -> SourceError {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             return SourceError::new(format!("{path} is locked: a writer holds it for more than {} s", BUSY.as_secs()))
                 .help("try again, or read a copy of the file");
+        }
+        Some(ErrorCode::ReadOnly) if left(Utf8Path::new(path), "-journal") => {
+            return SourceError::new(format!(
+                "{path}: a writer was interrupted, and what it did not commit is still in the file: {path}-journal undoes it"
+            ))
+            .help("open it once with `sqlite3`, or with your Airflow; or read copies of both files after that");
         }
         Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => format!("{path} cannot be opened: {error}"),
         _ => format!("{path}: {error}"),

@@ -117,6 +117,6 @@ fn finish(source: &mut dyn Source, imported: Imported, args: &RunArgs, io: &mut 
         }
     }
     let mut imported = export::with_values(imported, &values, args.with_secrets).map_err(|error| failure(&error))?;
-    imported.files.extend(export::scenarios(&runs));
+    export::with_runs(&mut imported, runs, args.with_secrets);
     output::finish(&imported, &args.output, io)
 }

@@ -4,6 +4,7 @@
 //! of the machine. A transaction takes the write lock at its start and waits for others to give it up. Times are stored as
 //! microseconds since 1970 in UTC, JSON as text.
 
+use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -24,6 +25,8 @@ use crate::schedule::rows::{
 const APPLICATION: i32 = 0x7061_7274;
 /// What `PRAGMA user_version` holds: the version of the tables below.
 const VERSION: i32 = 1;
+/// How a SQLite database begins.
+const MAGIC: &[u8] = b"SQLite format 3\0";
 /// How long a transaction waits for the lock.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -102,6 +105,9 @@ impl SqliteStore {
     /// # Errors
     /// When it cannot be opened, is no store of partita's, or is one of a newer version.
     pub fn open(path: &Path) -> Stored<Self> {
+        if !is_free(path) {
+            return Err(ScheduleError::Store(format!("{} is no store of partita's", path.display())));
+        }
         let connection = Connection::open(path)
             .map_err(|error| ScheduleError::Store(format!("{} cannot be opened: {error}", path.display())))?;
         Self::prepare(connection)
@@ -118,8 +124,10 @@ impl SqliteStore {
             }
             _ => Some("the file is a SQLite database, but no store of partita's".to_owned()),
         };
+        let marks = || -> Stored<(i32, i32)> { Ok((pragma("application_id")?, pragma("user_version")?)) };
         let tables = || connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
-        if tables()? == 0 {
+        // Without tables and marks it is a new file, or one that another process is about to fill.
+        if tables()? == 0 && marks()? == (0, 0) {
             connection.pragma_update(None, "journal_mode", "WAL")?;
             // Another process may be doing the same: whoever gets the lock first makes the tables.
             connection.execute_batch("BEGIN IMMEDIATE")?;
@@ -130,7 +138,8 @@ impl SqliteStore {
             }
             connection.execute_batch("COMMIT")?;
         }
-        if let Some(problem) = foreign(pragma("application_id")?, pragma("user_version")?) {
+        let (application, version) = marks()?;
+        if let Some(problem) = foreign(application, version) {
             return Err(ScheduleError::Store(problem));
         }
         // FULL syncs the log at every commit; NORMAL would only do so at checkpoints.
@@ -221,6 +230,17 @@ impl SqliteStore {
             found.push(run.clone());
         }
         Ok(found)
+    }
+}
+
+/// Whether a file may be opened as a store: it is not there, is empty, or begins as a SQLite database does. SQLite itself takes
+/// shorter files for empty ones and writes over them.
+fn is_free(path: &Path) -> bool {
+    let mut start = Vec::new();
+    match std::fs::File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut start)) {
+        Ok(_) => start.is_empty() || start == MAGIC,
+        // SQLite says why.
+        Err(_) => true,
     }
 }
 
