@@ -18,7 +18,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["accept", "reject"])]
     list: bool,
 
-    /// Accept pending snapshots that match, and ask nothing: a pipeline, scenario, Dag, run, task or field, or several joined by `/`
+    /// Accept pending snapshots that match, and ask nothing: a pipeline, scenario, Dag, run, task or field, or neighbours in a snapshot's path joined by `/`
     #[arg(long, value_name = "GLOB")]
     accept: Vec<String>,
 

@@ -118,7 +118,7 @@ fn check_filter(filter: &Filter, snapshots: &[Snapshot], comparison: &Comparison
     match filter.unused(subjects).first() {
         None => Ok(()),
         Some(pattern) => Err(Failure::Usage(format!(
-            "--filter {pattern} chooses no snapshot\nhelp: a pattern matches a whole pipeline, scenario, Dag, run, task, field or task.field, or several joined by `/`; `*` stands for any text"
+            "--filter {pattern} chooses no snapshot\nhelp: a pattern matches a whole pipeline, scenario, Dag, run, task, field or task.field, or neighbours in a snapshot's path joined by `/`; `*` stands for any text"
         ))),
     }
 }
