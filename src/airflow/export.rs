@@ -100,8 +100,8 @@ fn masked_extra(text: &str, conn_id: &str, masked: &mut Vec<String>) -> Json {
     }
 }
 
-/// Adds scenario files of runs. Without `secrets`, texts with a sensitive name in a run's conf are written as `***`, as
-/// Airflow shows them; a finding names them.
+/// Adds scenario files of runs. Without `secrets`, texts below a sensitive name in a run's conf are written as `***`; a finding
+/// tells the names.
 pub fn with_runs(imported: &mut Imported, mut runs: Vec<StoredRun>, secrets: bool) {
     let mut names = BTreeSet::new();
     for conf in runs.iter_mut().filter(|_| !secrets).filter_map(|run| run.dag_run.get_mut("conf")) {

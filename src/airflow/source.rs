@@ -7,7 +7,7 @@ use super::{Needs, Queue, RunFilter, SourceError, StoredRun, Surrounding, Values
 /// A page of runs, and where the next one begins.
 pub type Page = (Vec<StoredRun>, Option<i64>);
 
-/// What an Airflow tells of itself: its metadata database or its REST API. Commands know no other difference between them.
+/// What an Airflow tells of itself, by its metadata database or its REST API.
 pub trait Source {
     /// Where it is, without a password.
     fn name(&self) -> String;
