@@ -106,7 +106,10 @@ impl SqliteStore {
     /// When it cannot be opened, is no store of partita's, or is one of a newer version.
     pub fn open(path: &Path) -> Stored<Self> {
         if !is_free(path) {
-            return Err(ScheduleError::Store(format!("{} is no store of partita's", path.display())));
+            return Err(ScheduleError::Store(format!(
+                "{} is not a database, and no store of partita's",
+                path.display()
+            )));
         }
         let connection = Connection::open(path)
             .map_err(|error| ScheduleError::Store(format!("{} cannot be opened: {error}", path.display())))?;
